@@ -185,15 +185,17 @@ type Handler interface {
 	// or a retry that must wait for a callee of its earlier attempt.
 	Respond(r Response)
 
-	// Cancel ends an invocation delivered here with failure f: at once, by
-	// Finish, if it has not begun; else, if begun is set, when its code has
-	// returned, whose writes and outcome are then discarded.
-	Cancel(id ID, f *Failure, begun bool)
+	// Cancel ends an invocation delivered here with outcome o (never a tail
+	// call): at once, by Finish, if no code of it runs and no callee is awaited;
+	// else, if begun is set, as soon as that is so, its own writes and outcome
+	// being discarded. With begun unset an invocation of which code runs or has
+	// run is left alone.
+	Cancel(r *Request, o *Outcome, begun bool)
 
 	// CallerGone says that the caller of a nested invocation delivered here has
 	// failed. If it has not begun, is at step 1 and not Once, the runtime ends
 	// it with ErrCanceled (the rule cancel); else it is left to run.
-	CallerGone(id ID)
+	CallerGone(r *Request)
 
 	// Pause holds back every begin on the actor, or lets them go on.
 	Pause(a Actor, on bool)
@@ -202,9 +204,8 @@ type Handler interface {
 	// runs on it: its state was changed from outside.
 	Forget(a Actor)
 
-	// Begun reports whether code of the invocation has begun here, and for an
-	// invocation that waits for a retry since when it may run.
-	Begun(id ID) bool
+	// Begun reports whether code of the invocation runs here now.
+	Begun(r *Request) bool
 
 	// Read runs a read-only method on a fresh copy of the recorded state.
 	// It is called without locks held.
