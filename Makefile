@@ -1,0 +1,52 @@
+# Everything that a checkout can do. `make` alone lists it.
+
+GO     ?= go
+TOOL   := $(GO) tool -modfile=tools/go.mod
+KILLS  ?= 1000
+SEED   ?=
+ROUNDS ?= 20
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test race lint fmt race20 soak bench fuzz clean
+
+help: ## list these targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## the airline: 20,000 flights, 20 times kill -9, and a verdict
+	$(GO) run ./examples/flights/cmd/airline $(if $(SEED),--seed $(SEED))
+
+test: ## vet, build and all tests; needs Go and nothing else
+	$(GO) vet ./...
+	$(GO) build ./...
+	$(GO) test -timeout 15m ./...
+
+race: ## all tests with the race detector; needs a C compiler
+	$(GO) test -race -timeout 20m ./...
+
+lint: ## golangci-lint, built from the module proxy the first time (about 2 minutes)
+	$(TOOL) golangci-lint run ./...
+
+fmt: ## format the tree as the linter wants it
+	$(TOOL) golangci-lint fmt ./...
+
+race20: ## all tests with the race detector, ROUNDS=20 times in a row
+	@for i in $$(seq 1 $(ROUNDS)); do echo "round $$i of $(ROUNDS)"; \
+		$(GO) test -race -count=1 -timeout 20m ./... || exit 1; done
+
+soak: ## KILLS=1000 times kill -9 over bank, counter and flights; nothing lost, nothing doubled
+	$(GO) run ./examples/soak --kills $(KILLS) $(if $(SEED),--seed $(SEED))
+
+bench: ## the durable counter of the benchmarks, both durabilities, beside a bare probe
+	$(GO) run ./cmd/pawl bench call --clients 1 --durability process
+	$(GO) run ./cmd/pawl bench call --clients 64 --keys 1000 --durability process
+	$(GO) run ./cmd/pawl bench call --clients 1 --durability disk
+	$(GO) run ./cmd/pawl bench call --clients 64 --keys 1000 --durability disk
+
+fuzz: ## every fuzz target, FUZZTIME=10s each
+	@for p in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),10s) $$p || exit 1; \
+		done; done
+
+clean: ## remove what runs and builds leave in the tree
+	rm -rf bin data

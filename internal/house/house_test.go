@@ -1,0 +1,125 @@
+package house
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// arrows says what a package, named by its directory, may import of the
+// module. The longest row that is a prefix of the directory counts; "/..."
+// stands for everything below. Arrows point down only.
+var arrows = map[string][]string{
+	"queue":             {"queue/..."},
+	"engine":            {"engine/chain"},
+	"engine/chain":      {"engine"},
+	"engine/enginetest": {"engine", "engine/chain"},
+	"engine/local":      {"engine", "engine/chain", "engine/local/...", "queue/..."},
+	"internal/runtime":  {"engine", "engine/chain", "internal/runtime/..."},
+	"internal/house":    {},
+	"internal/v1":       {"", "engine"},
+	"":                  {"engine", "engine/chain", "engine/local", "internal/..."},
+	"cmd":               {"", "engine/...", "internal/...", "queue/...", "cmd/..."},
+	"examples":          {"", "engine/local", "examples/..."},
+	"bench":             {"", "engine/...", "queue/...", "bench/..."},
+}
+
+// confined names modules of others that only some packages may import, and why.
+var confined = []struct {
+	prefix, within, why string
+}{
+	{"github.com/cockroachdb/pebble", "engine/local", "only the local engine has a store"},
+	{"github.com/spf13/cobra", "cmd", "libraries have no flags"},
+}
+
+func TestArrows(t *testing.T) {
+	for _, p := range tree(t) {
+		row, ok := rowOf(p.dir)
+		if !ok {
+			t.Errorf("package %s has no row: say in internal/house what it may import", p.dir)
+			continue
+		}
+		for imp, file := range p.imports {
+			rest, ours := strings.CutPrefix(imp, module)
+			if ours && !allowed(arrows[row], strings.TrimPrefix(rest, "/")) {
+				t.Errorf("%s imports %s: not an arrow of %q", file, imp, row)
+			}
+		}
+	}
+}
+
+func TestConfinedModules(t *testing.T) {
+	for _, p := range tree(t) {
+		for imp, file := range p.imports {
+			for _, c := range confined {
+				if strings.HasPrefix(imp, c.prefix) && !below(p.dir, c.within) {
+					t.Errorf("%s imports %s: %s", file, imp, c.why)
+				}
+			}
+		}
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	for _, p := range tree(t) {
+		if p.comment == "" {
+			t.Errorf("package %s (in %q) has no package comment", p.name, p.dir)
+			continue
+		}
+		want := "Package " + p.name + " "
+		if p.name != "main" && !strings.HasPrefix(p.comment, want) {
+			t.Errorf("the comment of package %s does not begin with %q", p.dir, want)
+		}
+	}
+}
+
+func TestPackageNames(t *testing.T) {
+	empty := []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "shared", "base"}
+	for _, p := range tree(t) {
+		if slices.Contains(empty, p.name) {
+			t.Errorf("package %s: a name that says nothing", p.dir)
+		}
+	}
+}
+
+// rowOf finds the longest row of arrows that holds dir.
+func rowOf(dir string) (string, bool) {
+	best, found := "", false
+	for row := range arrows {
+		if below(dir, row) && (row != "" || dir == "") && (!found || len(row) > len(best)) {
+			best, found = row, true
+		}
+	}
+	return best, found
+}
+
+// allowed reports whether a row permits an import of the module's package dir.
+func allowed(row []string, dir string) bool {
+	return slices.ContainsFunc(row, func(pattern string) bool {
+		if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
+			return below(dir, tree)
+		}
+		return dir == pattern
+	})
+}
+
+func below(dir, tree string) bool {
+	return tree == "" || dir == tree || strings.HasPrefix(dir, tree+"/")
+}
+
+func TestRowOf(t *testing.T) {
+	for dir, want := range map[string]string{
+		"": "", "queue": "queue", "engine": "engine", "engine/local": "engine/local",
+		"engine/local/flow": "engine/local", "engine/other": "engine", "cmd/pawl": "cmd",
+	} {
+		if got, ok := rowOf(dir); !ok || got != want {
+			t.Errorf("rowOf(%q) = %q, %v; want %q", dir, got, ok, want)
+		}
+	}
+	if row, ok := rowOf("nowhere"); ok {
+		t.Errorf("rowOf(nowhere) = %q, want none", row)
+	}
+	if allowed([]string{"engine"}, "engine/local") || !allowed([]string{"queue/..."}, "queue/replica") {
+		t.Error("allowed does not tell a package from what is below it")
+	}
+}
