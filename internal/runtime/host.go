@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 
@@ -16,6 +17,31 @@ type Config struct {
 	// PayloadLimit bounds an argument, a result and one state value, OutcomeLimit
 	// the writes, tells and result of one outcome together, in bytes.
 	PayloadLimit, OutcomeLimit int // default 4 MiB, 16 MiB
+	// Host is what the host wants to find again by Component.Host.
+	Host any
+}
+
+func (c *Config) validate() error {
+	if c.Name == "" {
+		return errors.New("runtime: a component needs a name")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	setDefault(&c.Depth, 1000)
+	setDefault(&c.PayloadLimit, 4<<20)
+	setDefault(&c.OutcomeLimit, 16<<20)
+	for _, t := range c.Types {
+		setDefault(&t.IdleAfter, 5*time.Minute)
+		setDefault(&t.MaxAttempts, 16)
+	}
+	return nil
+}
+
+func setDefault[T int | time.Duration](v *T, d T) {
+	if *v == 0 {
+		*v = d
+	}
 }
 
 // Type is an actor type that the component hosts. The runtime reads it only.

@@ -1,0 +1,56 @@
+package runtime
+
+import "github.com/pawl-go/pawl/engine"
+
+// actor is an actor that is placed on this component: an instance, or
+// requests, or both. Guarded by Component.mu, but for inst, which belongs to
+// who has the turn.
+type actor struct {
+	id    engine.Actor
+	kind  *kind
+	inst  Instance // nil until activated
+	box   *mailbox // nil while there are no requests
+	token uint64   // of the newest placement
+	// paused by an operator; stale: the instance must go when it is quiet.
+	paused, stale bool
+
+	used       int64  // coarse time at which it became idle, Unix ns
+	prev, succ *actor // in kind's list of the idle, oldest first
+	idle       bool
+}
+
+// kind is a hosted type with its idle actors, oldest first.
+type kind struct {
+	*Type
+	oldest, newest *actor
+	idle           int
+}
+
+func (k *kind) addIdle(a *actor) {
+	a.idle, a.prev, a.succ = true, k.newest, nil
+	if k.newest == nil {
+		k.oldest = a
+	} else {
+		k.newest.succ = a
+	}
+	k.newest = a
+	k.idle++
+}
+
+func (k *kind) removeIdle(a *actor) {
+	if !a.idle {
+		return
+	}
+	if a.prev == nil {
+		k.oldest = a.succ
+	} else {
+		a.prev.succ = a.succ
+	}
+	if a.succ == nil {
+		k.newest = a.prev
+	} else {
+		a.succ.prev = a.prev
+	}
+	a.idle, a.prev, a.succ = false, nil, nil
+	k.idle--
+}

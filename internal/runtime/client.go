@@ -1,0 +1,162 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pawl-go/pawl/engine"
+)
+
+// Call makes a request from outside of methods and waits for its outcome. An
+// error is one of ours; the error of a method is in the outcome.
+func (c *Component) Call(ctx context.Context, call Call) (*engine.Outcome, error) {
+	p, _, err := c.send(call, engine.KindCall, ctx.Done() == nil)
+	if err != nil {
+		return nil, err
+	}
+	o, err := p.await(ctx)
+	if err != nil {
+		c.dropWait(p)
+		c.session.Detach(p.id)
+	}
+	return o, err
+}
+
+// Go makes a request from outside of methods, and returns when it cannot be
+// lost any more.
+func (c *Component) Go(ctx context.Context, call Call) (*Pending, error) {
+	p, at, err := c.send(call, engine.KindCall, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.commit(ctx, at); err != nil {
+		return nil, p.unknown(err)
+	}
+	return p, nil
+}
+
+// Tell makes a request whose outcome nobody waits for, from outside of
+// methods, and returns when it cannot be lost any more.
+func (c *Component) Tell(ctx context.Context, call Call) (engine.ID, error) {
+	p, at, err := c.send(call, engine.KindTell, false)
+	if err != nil {
+		return engine.ID{}, err
+	}
+	if err := c.commit(ctx, at); err != nil {
+		return p.id, p.unknown(err)
+	}
+	return p.id, nil
+}
+
+// Attach waits for an invocation by its id.
+func (c *Component) Attach(id engine.ID) *Pending {
+	p := &Pending{c: c, id: id}
+	if err := c.open(); err != nil {
+		p.err = err
+		return p
+	}
+	c.mu.Lock()
+	c.addWait(id, p)
+	c.mu.Unlock()
+	if err := c.session.Attach(id); err != nil {
+		c.dropWait(p)
+		p.err = err
+	}
+	return p
+}
+
+// Remind sets or removes a reminder from outside of methods, and returns when
+// that is committed.
+func (c *Component) Remind(ctx context.Context, ch engine.ReminderChange) error {
+	if err := c.open(); err != nil {
+		return err
+	}
+	at, err := c.session.Send(engine.Attempt{}, &engine.Effects{Reminders: []engine.ReminderChange{ch}})
+	if err != nil {
+		return err
+	}
+	return c.commit(ctx, at)
+}
+
+// send records a request from outside.
+func (c *Component) send(call Call, kind engine.Kind, inline bool) (*Pending, engine.Position, error) {
+	if err := c.open(); err != nil {
+		return nil, 0, err
+	}
+	if err := c.checkPayload(&call); err != nil {
+		return nil, 0, err
+	}
+	p := &Pending{c: c, inline: inline}
+	c.request(p, &call, kind)
+	if kind != engine.KindTell {
+		c.mu.Lock()
+		c.addWait(p.id, p)
+		c.mu.Unlock()
+	}
+	at, err := c.session.Send(engine.Attempt{}, &p.eff)
+	if err != nil && kind != engine.KindTell {
+		c.dropWait(p)
+	}
+	return p, at, about(err, &p.req)
+}
+
+// request fills in p's request, but for what only a nested one has.
+func (c *Component) request(p *Pending, call *Call, kind engine.Kind) {
+	p.req = engine.Request{
+		Frame:     engine.Frame{Actor: call.To},
+		Step:      1,
+		Kind:      kind,
+		Method:    call.Method,
+		Payload:   call.Payload,
+		Keyed:     call.Key != "",
+		NotBefore: call.NotBefore,
+		Created:   time.Now(),
+	}
+	if call.Key != "" {
+		p.req.ID = engine.Derive("key", call.Key)
+	} else {
+		p.req.ID = c.session.NewID()
+	}
+	p.id = p.req.ID
+	p.reqs[0] = &p.req
+	p.eff.Requests = p.reqs[:]
+}
+
+// open reports whether the component takes calls.
+func (c *Component) open() error {
+	select {
+	case <-c.joined:
+	default:
+		return &engine.Error{Code: engine.ErrUnavailable, Err: fmt.Errorf("the component has not started")}
+	}
+	select {
+	case <-c.ended:
+		return &engine.Error{Code: engine.ErrFenced, Err: fmt.Errorf("the component has ended")}
+	default:
+		return nil
+	}
+}
+
+func (c *Component) checkPayload(call *Call) error {
+	if len(call.Payload) <= c.cfg.PayloadLimit {
+		return nil
+	}
+	return &engine.Error{
+		Code: engine.ErrTooLarge, Actor: call.To.String(), Method: call.Method,
+		Err: fmt.Errorf("the argument has %d bytes, the limit is %d", len(call.Payload), c.cfg.PayloadLimit),
+	}
+}
+
+// about adds to an error of the engine which request it was about.
+func about(err error, r *engine.Request) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(*engine.Error); ok && e.Actor == "" { //nolint:errorlint // only the outermost is ours to complete
+		with := *e
+		with.Actor, with.Method = r.Actor.String(), r.Method
+		return &with
+	}
+	return err
+}

@@ -1,0 +1,306 @@
+package runtime
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/pawl-go/pawl/engine"
+)
+
+// Deliver puts a request into its actor's mailbox: at its end, past the others
+// if it is nested in what holds the actor, or in the place of the step that
+// called it. If it may begin, it is handed to the caller who waits for it
+// here, or to a runner.
+func (c *Component) Deliver(d engine.Delivery) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.place(&d)
+	e := &entry{actor: a, d: d, await: len(d.Await)}
+	for _, id := range d.Await {
+		c.addWait(id, &Pending{c: c, id: id, retry: e})
+	}
+	if c.takesPlace(e) {
+		return
+	}
+	a.box.line.Add(e)
+	if d.Lost > 1 && d.Attempts > 0 {
+		c.backoff(e, lostBackoff(d.Lost))
+	}
+	c.schedule(a)
+}
+
+// place finds or makes the actor, with a mailbox. mu is held.
+func (c *Component) place(d *engine.Delivery) *actor {
+	id := d.Request.Actor
+	a := c.mu.actors[id]
+	if a == nil {
+		a = &actor{id: id, kind: c.kinds[id.Type], token: d.Token}
+		c.mu.actors[id] = a
+	}
+	if a.token != d.Token {
+		// Placed anew since: what is in memory may be older than what is recorded.
+		a.token, a.stale = d.Token, true
+	}
+	if d.Paused {
+		a.paused = true
+	}
+	a.kind.removeIdle(a)
+	if a.box == nil {
+		a.box = c.newBox()
+	}
+	return a
+}
+
+// takesPlace handles the deliveries that take the place of an entry that is
+// already in the line. mu is held.
+func (c *Component) takesPlace(e *entry) bool {
+	r := e.d.Request
+	if !r.InPlace && e.d.Attempts == 0 {
+		return false
+	}
+	for old := range e.actor.box.line.Held {
+		if old.d.Request.ID != r.ID {
+			continue
+		}
+		if r.InPlace && old.d.Request.Step+1 == r.Step {
+			old.next = e
+			return true
+		}
+		if old.postponing {
+			e.paused = old.paused
+			old.next = e // its timer goes on for e
+			e.actor.box.line.Remove(old)
+			return false
+		}
+	}
+	return false
+}
+
+// schedule gives the turn to who may have it. mu is held.
+func (c *Component) schedule(a *actor) {
+	if a.box == nil {
+		return
+	}
+	e, resumed := a.box.next(c.mayBegin)
+	switch {
+	case e == nil:
+	case resumed:
+		e.wake <- struct{}{}
+	default:
+		c.start(e)
+	}
+}
+
+// mayBegin: what holds back a begin besides the rules of the semantics.
+func (c *Component) mayBegin(e *entry) bool {
+	return !e.actor.paused && !c.mu.stopped && (!c.mu.draining || e.d.Request.Nested())
+}
+
+// start hands a claimed entry to the caller who waits for it on this
+// component, or to a runner of its own. mu is held.
+func (c *Component) start(e *entry) {
+	switch {
+	case c.handOver(e):
+	case c.mu.running >= maxRunning:
+		c.mu.backlog = append(c.mu.backlog, e)
+	default:
+		c.mu.running++
+		c.wg.Go(func() { c.drain(e) })
+	}
+}
+
+// handOver gives a claimed entry to the caller who waits for it and would run
+// it on its own goroutine, if there is one. mu is held.
+func (c *Component) handOver(e *entry) bool {
+	if e.d.Attempts > 0 {
+		return false
+	}
+	p := c.mu.waits[e.d.Request.ID]
+	if p == nil || !p.inline {
+		return false
+	}
+	p.inline, p.claimed = false, e
+	c.mu.running++
+	return true
+}
+
+// rest is called when a runner waits or ends: another may run. mu is held.
+func (c *Component) rest() {
+	c.mu.running--
+	if n := len(c.mu.backlog); n > 0 && c.mu.running < maxRunning {
+		e := c.mu.backlog[0]
+		c.mu.backlog = c.mu.backlog[1:]
+		c.mu.running++
+		c.wg.Go(func() { c.drain(e) })
+	}
+}
+
+// Respond brings an outcome to all who wait for it here.
+func (c *Component) Respond(r engine.Response) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.mu.waits[r.ID]
+	if p == nil {
+		return
+	}
+	delete(c.mu.waits, r.ID)
+	for ; p != nil; p = p.also {
+		c.settle(p, r)
+	}
+}
+
+// settle ends one wait. mu is held.
+func (c *Component) settle(p *Pending, r engine.Response) {
+	if e := p.retry; e != nil {
+		e.await--
+		if e.await == 0 {
+			c.schedule(e.actor)
+			c.refuseIfCancelled(e)
+		}
+		return
+	}
+	p.resp, p.settled = r, true
+	if p.ready != nil {
+		close(p.ready)
+	}
+	if p.inv != nil && p.nested {
+		p.inv.returned()
+	}
+}
+
+// Cancel implements engine.Handler.
+func (c *Component) Cancel(r *engine.Request, o *engine.Outcome, begun bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.find(r)
+	if e == nil || !begun && (e.begun || e.d.Attempts > 0) {
+		return
+	}
+	e.cancel = o
+	c.refuseIfCancelled(e)
+}
+
+// CallerGone implements engine.Handler.
+func (c *Component) CallerGone(r *engine.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.find(r)
+	switch {
+	case e == nil:
+	case e.inv != nil:
+		e.inv.callerGone()
+	case !e.begun && e.d.Attempts == 0 && r.Step == 1 && !r.Once:
+		e.cancel = &engine.Outcome{Failure: engine.Fail(engine.ErrCanceled, "its caller has failed")}
+		c.refuseIfCancelled(e)
+	}
+}
+
+// refuseIfCancelled ends a cancelled entry of which no code runs and no callee
+// is awaited. mu is held.
+func (c *Component) refuseIfCancelled(e *entry) {
+	if e.cancel == nil || e.begun || e.await > 0 || c.mu.stopped {
+		return
+	}
+	e.begun = true // nobody else claims it
+	c.mu.running++
+	c.wg.Go(func() { c.drain(c.refuse(e)) })
+}
+
+func (c *Component) find(r *engine.Request) *entry {
+	a := c.mu.actors[r.Actor]
+	if a == nil || a.box == nil {
+		return nil
+	}
+	return a.box.find(r.ID)
+}
+
+// Pause implements engine.Handler.
+func (c *Component) Pause(id engine.Actor, on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.mu.actors[id]; a != nil {
+		a.paused = on
+		c.schedule(a)
+	}
+}
+
+// Forget implements engine.Handler.
+func (c *Component) Forget(id engine.Actor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.mu.actors[id]; a != nil {
+		a.stale = true
+	}
+}
+
+// Begun implements engine.Handler.
+func (c *Component) Begun(r *engine.Request) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.find(r)
+	return e != nil && e.begun
+}
+
+// backoff holds a retry back for a while. mu is held.
+func (c *Component) backoff(e *entry, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	e.paused = true
+	time.AfterFunc(d, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if e.next != nil { // postponed, and delivered anew since
+			e = e.next
+		}
+		e.paused = false
+		c.schedule(e.actor)
+	})
+}
+
+// lostBackoff spreads those that were lost more than once, so that what merely
+// ran beside a poisonous invocation ends in between.
+func lostBackoff(lost uint32) time.Duration {
+	d := 10 * time.Millisecond << min(lost-2, 11) // up to 20 s
+	return d/2 + rand.N(d)
+}
+
+func (c *Component) newBox() *mailbox {
+	if n := len(c.mu.boxes); n > 0 {
+		b := c.mu.boxes[n-1]
+		c.mu.boxes = c.mu.boxes[:n-1]
+		return b
+	}
+	return &mailbox{}
+}
+
+// leaveLine takes an entry out of its actor's line when its step has ended,
+// and puts the actor among the idle if it was the last. mu is held.
+func (c *Component) leaveLine(e *entry) {
+	a := e.actor
+	if a.box == nil {
+		return
+	}
+	a.box.yield(e)
+	a.box.line.Remove(e)
+	c.drop(a)
+	if a.box.line.Len() == 0 {
+		if len(c.mu.boxes) < 1024 {
+			c.mu.boxes = append(c.mu.boxes, a.box)
+		}
+		a.box = nil
+		a.used = c.coarse.Load()
+		a.kind.addIdle(a)
+		if k := a.kind; k.MaxLive > 0 && k.idle > k.MaxLive {
+			c.wakeSweeper()
+		}
+	}
+	c.checkDrained()
+}
+
+// drop lets a stale instance go when nothing is left on it. mu is held.
+func (c *Component) drop(a *actor) {
+	if a.stale && a.box.quiet() {
+		a.inst, a.stale = nil, false
+	}
+}

@@ -1,0 +1,136 @@
+package runtime
+
+import (
+	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/chain"
+)
+
+// entry is a request delivered here, from Deliver until its step has ended or
+// its actor is gone.
+type entry struct {
+	actor *actor
+	d     engine.Delivery
+	inv   *Invocation // the attempt of which code runs or waits; nil for none
+
+	await   int             // callees of earlier attempts that have not ended
+	retries int             // attempts that asked for another one
+	paused  bool            // its retry backs off
+	cancel  *engine.Outcome // takes the place of its outcome
+
+	// begun: an attempt has the entry, from its claim to its end.
+	begun bool
+	// wants: its attempt waits to take the turn back; wake is signalled then.
+	wants bool
+	wake  chan struct{}
+
+	next       *entry // the step entered in place, delivered during Finish
+	postponing bool   // the engine was asked to deliver it anew, at the end
+}
+
+// Link makes an entry an item of a chain.Line.
+func (e *entry) Link() *engine.Frame { return &e.d.Request.Frame }
+
+// mailbox is the pure part of an actor: the line of its requests and the turn.
+//
+// Invariants:
+//
+//	M1 begun entries are in the chain (held), or were forced out by an operator.
+//	M2 turn is nil or a begun entry; at most one attempt runs code: that one.
+//	M3 above a begun entry that has the turn no entry is begun.
+//	M4 an entry with await > 0, paused or cancelled is not claimed to run.
+type mailbox struct {
+	line chain.Line[*entry]
+	turn *entry
+}
+
+// next picks who gets the turn now, and gives it: the innermost attempt that
+// wants it back, or else a request of the chain that may begin. It returns nil
+// if the turn is taken or nobody may have it. The caller must act on it: wake
+// the attempt if resumed is set, run the entry if not. May decides what may
+// begin beside the rules of the semantics (pause, drain).
+//
+// It is the predicate runnable of the semantics, and the rule return: an
+// attempt goes on only when nothing nested in it has begun on its actor.
+func (m *mailbox) next(may func(*entry) bool) (e *entry, resumed bool) {
+	if m.turn != nil {
+		return nil, false
+	}
+	var begin, innermost *entry
+	for h := range m.line.Held {
+		switch {
+		case h.begun:
+			innermost = h
+		case h.await == 0 && !h.paused && may(h):
+			begin = h
+		}
+	}
+	switch {
+	case innermost != nil && innermost.wants:
+		innermost.wants = false
+		m.turn = innermost
+		return innermost, true
+	case begin != nil:
+		begin.begun = true
+		m.turn = begin
+		return begin, false
+	}
+	return nil, false
+}
+
+// yield gives e's turn up.
+func (m *mailbox) yield(e *entry) {
+	if m.turn == e {
+		m.turn = nil
+	}
+}
+
+// retake gives e the turn back at once if that is allowed.
+func (m *mailbox) retake(e *entry) bool {
+	if m.turn != nil {
+		return false
+	}
+	inside := false
+	for h := range m.line.Held {
+		if inside && h.begun {
+			return false
+		}
+		inside = inside || h == e
+	}
+	m.turn = e
+	return true
+}
+
+// below is the begun attempt directly under e in the chain: the one whose
+// writes are recorded before e begins.
+func (m *mailbox) below(e *entry) *entry {
+	var under *entry
+	for h := range m.line.Held {
+		if h == e {
+			return under
+		}
+		if h.begun {
+			under = h
+		}
+	}
+	return nil
+}
+
+// quiet reports whether no attempt has anything on the instance.
+func (m *mailbox) quiet() bool {
+	for h := range m.line.Held {
+		if h.begun {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns the entry of an invocation, nil if it is not in the line.
+func (m *mailbox) find(id engine.ID) *entry {
+	for e := range m.line.All {
+		if e.d.Request.ID == id {
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pawl-go/pawl/engine"
+)
+
+// Pending is the wait for the outcome of one invocation. It is made by the
+// calls of Component and Invocation. Outside of methods any number of
+// goroutines may Wait, any number of times.
+type Pending struct {
+	c      *Component
+	id     engine.ID
+	inv    *Invocation // who waits, if a method does
+	nested bool        // counted in inv.out
+	retry  *entry      // not a wait of code: a retry held back until the outcome
+	also   *Pending    // the next one that waits for the same id
+	err    error       // the request did not leave
+
+	// Guarded by Component.mu.
+	inline  bool          // the caller would run it itself
+	claimed *entry        // the entry that it is to run
+	settled bool          // resp is there
+	ready   chan struct{} // closed then; made by who blocks
+	resp    engine.Response
+
+	// The request lives in the same allocation.
+	req  engine.Request
+	reqs [1]*engine.Request
+	eff  engine.Effects
+}
+
+// ID names the invocation that is waited for.
+func (p *Pending) ID() engine.ID { return p.id }
+
+// Wait returns the outcome, once it may leave (outside of methods) or at once
+// (inside). The end of ctx ends the wait, not the invocation: ErrOutcomeUnknown
+// with the id to attach to. In a method one goroutine waits at a time.
+func (p *Pending) Wait(ctx context.Context) (*engine.Outcome, error) {
+	switch {
+	case p.err != nil:
+		return nil, p.err
+	case p.inv != nil:
+		return p.inv.await(ctx, p)
+	}
+	return p.await(ctx)
+}
+
+// await waits outside of methods.
+func (p *Pending) await(ctx context.Context) (*engine.Outcome, error) {
+	c := p.c
+	c.mu.Lock()
+	claimed := p.claimed
+	p.inline, p.claimed = false, nil
+	c.mu.Unlock()
+	if claimed != nil {
+		c.runInline(claimed)
+	}
+	if err := p.block(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.commit(ctx, p.resp.At); err != nil {
+		return nil, p.unknown(err)
+	}
+	return p.resp.Outcome, nil
+}
+
+// block waits until the outcome is there.
+func (p *Pending) block(ctx context.Context) error {
+	c := p.c
+	c.mu.Lock()
+	if p.settled {
+		c.mu.Unlock()
+		return nil
+	}
+	if p.ready == nil {
+		p.ready = make(chan struct{})
+	}
+	ready := p.ready
+	c.mu.Unlock()
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+		return p.unknown(context.Cause(ctx))
+	case <-c.ended:
+		return p.unknown(engine.ErrFenced)
+	}
+}
+
+// unknown says that the wait ended and the invocation may go on.
+func (p *Pending) unknown(cause error) error {
+	return &engine.Error{
+		Code:       engine.ErrOutcomeUnknown,
+		Invocation: p.id.String(),
+		Actor:      p.actorName(),
+		Method:     p.req.Method,
+		Err:        fmt.Errorf("wait for the outcome: %w", cause),
+	}
+}
+
+func (p *Pending) actorName() string {
+	if p.req.Actor == (engine.Actor{}) {
+		return ""
+	}
+	return p.req.Actor.String()
+}
+
+// addWait registers a wait. mu is held.
+func (c *Component) addWait(id engine.ID, p *Pending) {
+	p.also = c.mu.waits[id]
+	c.mu.waits[id] = p
+}
+
+// dropWait takes a wait out again.
+func (c *Component) dropWait(p *Pending) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	head := c.mu.waits[p.id]
+	if head == p {
+		if p.also == nil {
+			delete(c.mu.waits, p.id)
+		} else {
+			c.mu.waits[p.id] = p.also
+		}
+		return
+	}
+	for ; head != nil; head = head.also {
+		if head.also == p {
+			head.also = p.also
+			return
+		}
+	}
+}

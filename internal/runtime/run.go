@@ -1,0 +1,218 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/pawl-go/pawl/engine"
+)
+
+// drain runs an entry, and then what stands behind it on its actor: bursts for
+// one actor stay on one goroutine.
+func (c *Component) drain(e *entry) {
+	for e != nil {
+		e = c.run(e)
+	}
+}
+
+// runInline runs an entry on the goroutine of who waits for it, as long as it
+// is its invocation that goes on; what stands behind it gets a runner.
+func (c *Component) runInline(e *entry) {
+	id := e.d.Request.ID
+	for e != nil && e.d.Request.ID == id {
+		e = c.run(e)
+	}
+	if e != nil {
+		c.wg.Go(func() { c.drain(e) })
+	}
+}
+
+// run makes one attempt of a claimed entry and records how it ended. It
+// returns the next entry of the actor, claimed, for the same goroutine.
+func (c *Component) run(e *entry) *entry {
+	if !e.d.StartsAtOnce() || e.actor.kind.Strict {
+		if err := c.commit(context.Background(), e.d.At); err != nil {
+			return c.abandon(e)
+		}
+	}
+	if e.cancel != nil {
+		return c.refuse(e)
+	}
+	inv, f := c.prepare(e)
+	switch {
+	case f != nil:
+		return c.unable(e, f)
+	case inv == nil:
+		return c.abandon(e)
+	}
+	res, panicked := inv.invoke()
+	return c.finish(inv, res, panicked)
+}
+
+// prepare makes the attempt: it finds the method and the instance, and records
+// the beginning where that is due. Nil without a failure: the component ended.
+func (c *Component) prepare(e *entry) (*Invocation, *engine.Failure) {
+	r, k := e.d.Request, e.actor.kind
+	m := k.Methods[r.Method]
+	switch {
+	case m == nil:
+		return nil, engine.Fail(engine.ErrNoMethod, fmt.Sprintf("type %s has no callable method %q", k.Name, r.Method))
+	case m.ReadOnly:
+		return nil, engine.Fail(engine.ErrNoMethod,
+			fmt.Sprintf("method %q of type %s is read-only: it is called with Call, outside of the flow", r.Method, k.Name))
+	case int(e.d.Lost) >= k.MaxAttempts:
+		return nil, engine.Fail(engine.ErrParked,
+			fmt.Sprintf("%d attempts ended by the death of their process", e.d.Lost))
+	}
+	inv := &Invocation{c: c, e: e, req: r, n: e.d.Attempts + 1, m: m}
+	c.mu.Lock()
+	inv.under = e.actor.box.below(e)
+	if e.actor.stale && inv.under == nil {
+		e.actor.inst, e.actor.stale = nil, false
+	}
+	inv.inst = e.actor.inst
+	e.inv = inv
+	c.mu.Unlock()
+	if err := c.begin(inv); err != nil {
+		return nil, nil //nolint:nilerr // the component has ended: there is nobody to tell
+	}
+	return inv, nil
+}
+
+// begin records that the attempt begins, together with the writes so far of
+// the one below it on its actor: the flush at re-entry. A plain first attempt
+// is not recorded.
+func (c *Component) begin(inv *Invocation) error {
+	var writes []engine.Write
+	var under engine.Attempt
+	if inv.under != nil && inv.inst != nil {
+		var err error
+		if writes, err = inv.inst.Writes(nil); err != nil {
+			// What the outer method wrote cannot be recorded: that is its own failure.
+			inv.inst.Discard()
+			c.fail(inv.under, err)
+			writes = nil
+		}
+		under = inv.under.inv.attempt()
+	}
+	if inv.n > 1 || len(writes) > 0 {
+		err := c.insist(func() error {
+			_, err := c.session.Begin(inv.attempt(), under, writes)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if len(writes) > 0 {
+			inv.inst.Recorded()
+		}
+	}
+	inv.e.d.Attempts = inv.n
+	return nil
+}
+
+// fail makes an attempt that goes on end with a failure.
+func (c *Component) fail(e *entry, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.cancel == nil {
+		e.cancel = &engine.Outcome{Failure: failureOf(err)}
+	}
+}
+
+// insist repeats what must be recorded until it is: a full disk holds work up,
+// it does not lose it. It gives up when the error is another, or the component
+// has ended.
+func (c *Component) insist(record func() error) error {
+	wait := 10 * time.Millisecond
+	for {
+		err := record()
+		if err == nil || !errors.Is(err, engine.ErrUnavailable) {
+			return err
+		}
+		select {
+		case <-c.ended:
+			return err
+		case <-time.After(wait):
+		}
+		if wait < time.Second {
+			wait *= 2
+		}
+		c.log.Warn("cannot record, trying again", "component", c.cfg.Name, "error", err)
+	}
+}
+
+// invoke activates the instance if need be and runs the method.
+func (inv *Invocation) invoke() (res Result, panicked bool) {
+	finished := false
+	defer func() {
+		if finished {
+			return
+		}
+		panicked = true
+		v := recover()
+		if v == nil {
+			v = "the method ended its goroutine (runtime.Goexit)"
+		}
+		res = Result{Failure: &engine.Failure{
+			Kind: engine.FailurePanic, Message: fmt.Sprint(v), Detail: debug.Stack(),
+			Invocation: inv.req.ID.String(), Actor: inv.req.Actor.String(), Method: inv.req.Method,
+		}}
+		inv.c.log.Error("method panicked", "actor", inv.req.Actor, "method", inv.req.Method,
+			"invocation", inv.req.ID, "panic", v, "stack", string(debug.Stack()))
+	}()
+	if inv.inst == nil {
+		if r, ok := inv.activate(); !ok {
+			finished = true
+			return r, true // the half-made instance must go
+		}
+	}
+	res = inv.inst.Invoke(inv, inv.m, inv.req.Payload)
+	finished = true
+	return res, false
+}
+
+// activate makes the instance and gives it the recorded state.
+func (inv *Invocation) activate() (Result, bool) {
+	c, a := inv.c, inv.e.actor
+	cells, err := c.session.Load(inv, a.id)
+	if err != nil {
+		return Result{Retry: &Retry{Cause: fmt.Errorf("load state: %w", err), After: -1}}, false
+	}
+	inst := a.kind.New(a.id.ID)
+	if err := inst.Load(cells); err != nil {
+		return Result{Failure: &engine.Failure{
+			Kind: engine.FailurePawl, Code: string(engine.ErrBadState), Message: err.Error(),
+			Actor: a.id.String(), Method: inv.req.Method,
+		}}, false
+	}
+	inv.inst = inst
+	c.mu.Lock()
+	a.inst, a.stale = inst, false
+	c.mu.Unlock()
+	if err := inst.Activate(inv); err != nil {
+		return Result{Failure: failureOf(err)}, false
+	}
+	return Result{}, true
+}
+
+// failureOf encodes an error of ours that the runtime makes an outcome of.
+func failureOf(err error) *engine.Failure {
+	code := engine.CodeOf(err)
+	if f, ok := errors.AsType[*FailureError](err); ok {
+		return f.Failure
+	}
+	if code == "" {
+		return &engine.Failure{Kind: engine.FailureApp, Message: err.Error()}
+	}
+	return engine.Fail(code, err.Error())
+}
+
+// FailureError lets a host hand over an error that it has already encoded.
+type FailureError struct{ Failure *engine.Failure }
+
+// Error gives the failure's message.
+func (e *FailureError) Error() string { return e.Failure.Message }

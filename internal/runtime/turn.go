@@ -1,0 +1,114 @@
+package runtime
+
+import (
+	"context"
+
+	"github.com/pawl-go/pawl/engine"
+)
+
+// await waits in a method: it gives the turn up, runs the callee on this
+// goroutine if it may, and takes the turn back before it returns, also when
+// ctx ended the wait.
+func (inv *Invocation) await(ctx context.Context, p *Pending) (*engine.Outcome, error) {
+	if err := inv.Check(); err != nil {
+		return nil, err
+	}
+	c := inv.c
+	c.mu.Lock()
+	if p.settled {
+		c.mu.Unlock()
+		return inv.took(p)
+	}
+	if inv.waiting {
+		c.mu.Unlock()
+		return nil, inv.errorf(engine.ErrNotInMethod, "a second wait while another goroutine of the invocation waits")
+	}
+	inv.waiting = true
+	inv.giveUp()
+	claimed := p.claimed
+	p.inline, p.claimed = false, nil
+	c.mu.Unlock()
+
+	if claimed != nil {
+		c.runInline(claimed)
+	}
+	err := p.block(ctx)
+	if back := inv.takeBack(); back != nil && err == nil {
+		err = p.unknown(back)
+	}
+	c.mu.Lock()
+	inv.waiting = false
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return inv.took(p)
+}
+
+// took returns a settled outcome; a strict type sees only committed ones.
+func (inv *Invocation) took(p *Pending) (*engine.Outcome, error) {
+	if inv.e.actor.kind.Strict {
+		if err := inv.c.commit(inv, p.resp.At); err != nil {
+			return nil, p.unknown(err)
+		}
+	}
+	return p.resp.Outcome, nil
+}
+
+// join holds the method at its end until every nested call has ended: the
+// predicate joined. It fails when the component has ended.
+func (inv *Invocation) join() error {
+	c := inv.c
+	c.mu.Lock()
+	if inv.out == 0 {
+		c.mu.Unlock()
+		return nil
+	}
+	ready := make(chan struct{})
+	inv.joining = ready
+	inv.giveUp()
+	c.mu.Unlock()
+	select {
+	case <-ready:
+	case <-c.ended:
+		return engine.ErrFenced
+	}
+	return inv.takeBack()
+}
+
+// returned counts a nested call that has ended. Component.mu is held.
+func (inv *Invocation) returned() {
+	inv.out--
+	if inv.out == 0 && inv.joining != nil {
+		close(inv.joining)
+		inv.joining = nil
+	}
+}
+
+// giveUp gives the turn to who may have it now. Component.mu is held.
+func (inv *Invocation) giveUp() {
+	c, e := inv.c, inv.e
+	e.actor.box.yield(e)
+	c.schedule(e.actor)
+	c.rest()
+}
+
+// takeBack waits for the turn.
+func (inv *Invocation) takeBack() error {
+	c, e := inv.c, inv.e
+	c.mu.Lock()
+	if !e.actor.box.retake(e) {
+		e.wants, e.wake = true, make(chan struct{}, 1)
+		wake := e.wake
+		c.mu.Unlock()
+		select {
+		case <-wake:
+		case <-c.ended:
+			return engine.ErrFenced
+		}
+		c.mu.Lock()
+	}
+	c.mu.running++
+	c.mu.Unlock()
+	return nil
+}
