@@ -1,0 +1,163 @@
+package crash
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The child of these tests appends each unit to a file, and answers.
+func TestMain(m *testing.M) {
+	Main(map[string]App{
+		"append": appendUnits,
+		"dies": func(context.Context, Job, *Reporter) error {
+			return errors.New("out of luck")
+		},
+		"stalls": func(ctx context.Context, _ Job, r *Reporter) error {
+			r.Ready()
+			<-ctx.Done()
+			return nil
+		},
+		"stops": func(ctx context.Context, j Job, r *Reporter) error {
+			r.StopAt(ctx, j, "nowhere")
+			r.StopAt(ctx, j, "here")
+			return nil
+		},
+	})
+	os.Exit(m.Run())
+}
+
+func appendUnits(ctx context.Context, job Job, r *Reporter) error {
+	f, err := os.OpenFile(filepath.Join(job.Dir, "units"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r.Ready()
+	return job.Dispatch(ctx, r, func(_ context.Context, unit int) error {
+		r.Again(unit)
+		_, err := f.WriteString(strconv.Itoa(unit) + "\n")
+		return err
+	})
+}
+
+func TestRunKillsAndResumes(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	dir := t.TempDir()
+	var killed, started int
+	run := Run{
+		Job:   Job{App: "append", Dir: dir, Units: 2000, Rate: 4000, Window: 8},
+		Kills: 5, Seed: seed, Early: 0.3,
+		Watch: func(m Moment) {
+			switch m.Kind {
+			case Killed:
+				killed++
+			case Started:
+				started++
+			}
+		},
+	}
+	result, err := run.Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Kills) != 5 || killed != 5 || started != 6 {
+		t.Errorf("%d kills, told of %d, and of %d starts; want 5, 5, 6", len(result.Kills), killed, started)
+	}
+	if result.Answered != 2000 {
+		t.Errorf("answered %d units, want 2000", result.Answered)
+	}
+	for _, k := range result.Kills {
+		if k.InFlight == 0 && !k.Early {
+			t.Errorf("kill of life %d landed with nothing in flight", k.Life)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "units"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		done[strings.TrimSpace(line)] = true
+	}
+	if len(done) != 2000 {
+		t.Errorf("the children did %d different units, want 2000", len(done))
+	}
+}
+
+func TestRunReportsAChildThatDies(t *testing.T) {
+	_, err := Run{Job: Job{App: "dies", Units: 1}}.Do(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "out of luck") {
+		t.Errorf("error %v, want one with the child's words", err)
+	}
+}
+
+func TestRunReportsAChildThatStalls(t *testing.T) {
+	_, err := Run{Job: Job{App: "stalls", Units: 1}, Patience: 200 * time.Millisecond}.Do(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no sign of life") || !strings.Contains(err.Error(), "goroutine") {
+		t.Errorf("error %v, want one with the child's stacks", err)
+	}
+}
+
+func TestStopAt(t *testing.T) {
+	life, err := Start(t.Context(), Job{App: "stops", StopAt: "here"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := <-life.Events; e.Kind != "at" || e.Point != "here" {
+		t.Errorf("event %+v, want at here", e)
+	}
+	if err := life.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for range life.Events {
+	}
+	if err := life.Wait(); err == nil {
+		t.Error("a killed child ended well")
+	}
+}
+
+func TestPoints(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	got := points(rand.New(rand.NewPCG(seed, 1)), 20, 1000)
+	again := points(rand.New(rand.NewPCG(seed, 1)), 20, 1000)
+	if !slices.Equal(got, again) {
+		t.Error("the same seed gave other moments")
+	}
+	if len(got) != 20 || !slices.IsSorted(got) || got[19] > 950 {
+		t.Errorf("points %v: want 20, rising, below 950", got)
+	}
+}
+
+func TestTailKeepsBothEnds(t *testing.T) {
+	var w tail
+	w.Write([]byte("first"))
+	for range 200 {
+		w.Write([]byte(strings.Repeat("x", 1000)))
+	}
+	w.Write([]byte("last"))
+	text := w.String()
+	if len(text) > tailLimit || !strings.HasPrefix(text, "first") || !strings.HasSuffix(text, "last") {
+		t.Errorf("kept %d bytes, beginning %.8q", len(text), text)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	r := Result{Kills: []Kill{{Recovery: 3}, {Recovery: 1, InFlight: 4}, {}, {Recovery: 2, InFlight: 2}}}
+	all := r.Recoveries()
+	if !slices.Equal(all, []time.Duration{1, 2, 3}) || Quantile(all, 0.5) != 2 || Quantile(nil, 0.5) != 0 {
+		t.Errorf("recoveries %v", all)
+	}
+	if sum, least := r.InFlight(); sum != 6 || least != 0 {
+		t.Errorf("in flight %d, least %d", sum, least)
+	}
+}
