@@ -17,9 +17,9 @@ var arrows = map[string][]string{
 	"engine/local":      {"engine", "engine/chain", "engine/local/...", "queue/..."},
 	"internal/runtime":  {"engine", "engine/chain", "internal/runtime/..."},
 	"internal/house":    {},
-	"internal/v1":       {"", "engine"},
+	"internal/v1":       {"engine", "internal/runtime", "internal/v1"},
 	"":                  {"engine", "engine/chain", "engine/local", "internal/..."},
-	"cmd":               {"", "engine/...", "internal/...", "queue/...", "cmd/..."},
+	"cmd":               {"", "engine/...", "internal/...", "queue/...", "bench/...", "cmd/..."},
 	"examples":          {"", "engine/local", "examples/..."},
 	"bench":             {"", "engine/...", "queue/...", "bench/..."},
 }

@@ -1,0 +1,162 @@
+// Package client reaches the HTTP face of a running application (package v1):
+// over the Unix socket in its data directory, or by http:// to a port.
+//
+// Its errors are *v1.Problem for what the application answered, and
+// [Unreachable] where nobody did.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/v1"
+)
+
+// Client is a way to one application. Safe for concurrent use.
+type Client struct {
+	engine string // as it was named
+	base   string
+	http   *http.Client
+}
+
+// Unreachable says that nobody answers where the application was looked for.
+type Unreachable struct {
+	Engine string
+	Err    error
+}
+
+// Error names the engine and the cause.
+func (u *Unreachable) Error() string { return "nobody answers at " + u.Engine + ": " + u.Err.Error() }
+
+// Unwrap gives the cause.
+func (u *Unreachable) Unwrap() error { return u.Err }
+
+// Open makes a Client of unix:PATH, a data directory (or local:DIR), or
+// http://HOST:PORT. It does not connect yet.
+func Open(engine string) (*Client, error) {
+	c := &Client{engine: engine}
+	if strings.HasPrefix(engine, "http://") || strings.HasPrefix(engine, "https://") {
+		u, err := url.Parse(engine)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", engine, err)
+		}
+		c.base = u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
+		c.http = &http.Client{Transport: &http.Transport{}}
+		return c, nil
+	}
+	path, isSocket := strings.CutPrefix(engine, "unix:")
+	if !isSocket {
+		if scheme, _, ok := strings.Cut(engine, "://"); ok {
+			return nil, fmt.Errorf("open %s: the command line cannot speak to %s:// yet; use unix:PATH, a data directory or http://HOST:PORT", engine, scheme)
+		}
+		dir, _, _ := strings.Cut(strings.TrimPrefix(engine, "local:"), "?")
+		path = filepath.Join(dir, v1.SocketName)
+	}
+	path = strings.TrimPrefix(path, "//") // unix:///a/b
+	c.base = "http://pawl"
+	c.http = &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return v1.Dial(ctx, path) },
+	}}
+	return c, nil
+}
+
+// Engine is how the application was named.
+func (c *Client) Engine() string { return c.engine }
+
+// Close drops idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Target names a method of an actor.
+type Target struct{ Type, ID, Method string }
+
+func (t *Target) path(verb string) string {
+	return v1.ActorPath(engine.Actor{Type: t.Type, ID: t.ID}) + "/" + verb + "/" + v1.Segment(t.Method)
+}
+
+// do sends a request and reads the whole answer. An answer of 400 and above is
+// a *v1.Problem.
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, []byte, error) {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, fmt.Errorf("make request: %w", err)
+	}
+	for k, v := range header {
+		r.Header[k] = v
+	}
+	if len(body) > 0 && r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return nil, nil, c.lost(ctx, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, nil, c.lost(ctx, err)
+	}
+	if resp.StatusCode >= 400 {
+		return resp, b, problemIn(resp, b)
+	}
+	return resp, b, nil
+}
+
+// lost tells a connection that never came about from one that broke with the
+// request on its way: then its outcome is unknown.
+func (c *Client) lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return &Unreachable{Engine: c.engine, Err: op.Err}
+	}
+	if strings.HasPrefix(err.Error(), "dial ") { // our own shortening of a path
+		return &Unreachable{Engine: c.engine, Err: err}
+	}
+	return &engine.Error{Code: engine.ErrOutcomeUnknown, Err: fmt.Errorf("the connection to %s broke: %w", c.engine, err)}
+}
+
+func problemIn(resp *http.Response, b []byte) error {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	p := &v1.Problem{}
+	if media == "application/problem+json" && json.Unmarshal(b, p) == nil && p.Code != "" {
+		if p.Invocation == "" {
+			p.Invocation = resp.Header.Get(v1.HeaderInvocation)
+		}
+		return p
+	}
+	return fmt.Errorf("%s answered %s, which is not Pawl's /v1", resp.Request.URL, resp.Status)
+}
+
+// get reads a JSON answer into v.
+func (c *Client) get(ctx context.Context, path string, query url.Values, v any) error {
+	_, b, err := c.do(ctx, http.MethodGet, path, query, nil, nil)
+	if err != nil {
+		return err
+	}
+	return decode(b, v)
+}
+
+func decode(b []byte, v any) error {
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("decode answer: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package v1
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/runtime"
+)
+
+// Runtime is what the face needs of a component: [Of] makes it of a
+// runtime.Component.
+type Runtime interface {
+	Session() engine.Session
+	// Go sends a call from outside and returns when its request is committed.
+	Go(ctx context.Context, c runtime.Call) (Pending, error)
+	// Tell returns when the request is committed.
+	Tell(ctx context.Context, c runtime.Call) (engine.ID, error)
+	// Attach waits for an invocation. Its errors surface at Wait.
+	Attach(id engine.ID) Pending
+	// Read runs a read-only method on recorded state.
+	Read(ctx context.Context, c runtime.Call) (*engine.Outcome, error)
+}
+
+// Pending is the wait for an invocation. A ctx that ends ends the wait only.
+type Pending interface {
+	ID() engine.ID
+	Wait(ctx context.Context) (*engine.Outcome, error)
+}
+
+// Config says what a Handler serves.
+type Config struct {
+	Runtime Runtime // required
+	App     string  // the application's name
+	// MapCells names the map cells of a type, so that a listing of an actor's
+	// state can show them; nil: maps are shown only when they are asked for.
+	MapCells func(kind string) []string
+	// PayloadLimit bounds an input in bytes; default 4 MiB.
+	PayloadLimit int64
+	// Wait is how long a call without a Prefer header is waited for; default 1
+	// minute. MaxWait bounds what a client may ask for; default 10 minutes.
+	Wait, MaxWait time.Duration
+	Logger        *slog.Logger // default slog.Default()
+}
+
+func (c *Config) validate() error {
+	if c.Runtime == nil {
+		return errors.New("make handler: Config.Runtime is missing")
+	}
+	if c.PayloadLimit <= 0 {
+		c.PayloadLimit = 4 << 20
+	}
+	if c.Wait <= 0 {
+		c.Wait = time.Minute
+	}
+	if c.MaxWait <= 0 {
+		c.MaxWait = 10 * time.Minute
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return nil
+}
+
+// Handler is the face: an http.Handler for all of /v1. Safe for concurrent use.
+type Handler struct {
+	cfg    Config
+	rt     Runtime
+	router router
+}
+
+// New makes a Handler.
+func New(cfg Config) (*Handler, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	h := &Handler{cfg: cfg, rt: cfg.Runtime}
+	h.routes()
+	return h, nil
+}
+
+// routes is the one table of routes.
+func (h *Handler) routes() {
+	const actor = "/v1/actors/{type}/{id}"
+	const inv = "/v1/invocations/{inv}"
+	on := h.router.handle
+	on("POST", actor+"/call/{method}", h.call)
+	on("POST", actor+"/tell/{method}", h.tell)
+	on("POST", "/v1/invocations", h.invoke)
+	on("GET", "/v1/invocations", h.listInvocations)
+	on("GET", inv, h.getInvocation)
+	on("GET", inv+"/outcome", h.outcome)
+	on("POST", inv+"/cancel", h.cancel)
+	on("POST", inv+"/answer", h.answer)
+	on("POST", inv+"/resume", h.resume)
+	on("POST", inv+"/skip", h.skip)
+	on("GET", "/v1/actors", h.listActors)
+	on("GET", actor+"/state", h.state)
+	on("GET", actor+"/state/{key}", h.cell)
+	on("GET", actor+"/state/{key}/{entry}", h.entry)
+	on("POST", actor+"/pause", h.pause)
+	on("POST", actor+"/unpause", h.unpause)
+	on("DELETE", actor, h.purge)
+	on("GET", "/v1/components", h.components)
+	on("GET", "/v1/types", h.types)
+	on("GET", "/v1/health/live", h.live)
+	on("GET", "/v1/health/ready", h.ready)
+}
+
+// bodySlack is what a body may be larger than the input in it.
+const bodySlack = 64 << 10
+
+// ServeHTTP answers a request. What no route takes is a problem as well.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	serve, allow, err := h.router.find(r)
+	if allow != "" {
+		w.Header().Set("Allow", allow)
+	}
+	if err == nil {
+		r.Body = http.MaxBytesReader(w, r.Body, h.cfg.PayloadLimit+bodySlack)
+		err = serve(w, r)
+	}
+	if err != nil {
+		h.refuse(w, r, err)
+	}
+}
+
+// refuse answers with the problem that err is.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	if p.Status >= 500 {
+		h.cfg.Logger.Warn("request failed", "method", r.Method, "path", r.URL.EscapedPath(),
+			"code", p.Code, "error", err)
+	}
+	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	if id := w.Header().Get(HeaderInvocation); id == "" && p.Invocation != "" {
+		w.Header().Set(HeaderInvocation, p.Invocation)
+	} else if p.Invocation == "" {
+		p.Invocation = id
+	}
+	write(w, p.Status, "application/problem+json", p)
+}
+
+// respond answers with v as JSON.
+func respond(w http.ResponseWriter, status int, v any) error {
+	write(w, status, "application/json", v)
+	return nil
+}
+
+func write(w http.ResponseWriter, status int, contentType string, v any) {
+	b, err := json.Marshal(v)
+	if err != nil { // our own structs: a programmer's error
+		panic(fmt.Sprintf("v1: encode %T: %v", v, err))
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // who asked has gone away if it fails
+}
+
+// payload answers with an opaque value.
+func payload(w http.ResponseWriter, b []byte) error {
+	if len(b) == 0 {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	contentType := "application/octet-stream"
+	if json.Valid(b) {
+		contentType = "application/json"
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(b)
+	return nil
+}
+
+// settle waits until what was just read is committed, and says what it is.
+func (h *Handler) settle(w http.ResponseWriter, r *http.Request) error {
+	s := h.rt.Session()
+	last := s.Last()
+	if err := s.Wait(r.Context(), last); err != nil {
+		return err
+	}
+	w.Header().Set(HeaderPosition, strconv.FormatUint(uint64(last), 10))
+	return nil
+}
+
+// body reads a JSON body into v. An empty one leaves v as it is.
+func body(r *http.Request, v any) error {
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return problem(CodeBadRequest, "the body: %s", err)
+	}
+	return nil
+}
+
+// limit reads the query parameter limit.
+func limit(r *http.Request, standard, most int) (int, error) {
+	text := r.URL.Query().Get("limit")
+	if text == "" {
+		return standard, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, problem(CodeBadRequest, "limit=%s is not a number of at least 1", text)
+	}
+	return min(n, most), nil
+}

@@ -1,0 +1,128 @@
+package v1
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// SocketName is the name of the socket in a data directory.
+const SocketName = "pawl.sock"
+
+// socketLimit is how long the path of a socket may be: what sun_path holds
+// where it is shortest among the systems Go runs on is 104 bytes with its end.
+const socketLimit = 103
+
+// Listen opens the socket in the data directory dir, for its owner only. It
+// replaces the socket that a dead process left behind; one that is answered is
+// an error. Closing the listener removes the socket.
+func Listen(ctx context.Context, dir string) (net.Listener, error) {
+	path := filepath.Join(dir, SocketName)
+	if err := replaceable(ctx, path); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	short, release, err := shorten(path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	defer release()
+	// The mode is set before the socket has a name, so that nobody else can
+	// ever connect, and after, where a system does not heed that.
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) })
+	}}
+	l, err := lc.Listen(ctx, "unix", short)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	ul := l.(*net.UnixListener)
+	ul.SetUnlinkOnClose(false) // by its short path, which is gone by then
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = ul.Close()
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	return &socket{UnixListener: ul, path: path}, nil
+}
+
+// socket is a listener that removes its socket when it is closed.
+type socket struct {
+	*net.UnixListener
+	path string
+}
+
+func (s *socket) Close() error {
+	err := s.UnixListener.Close()
+	if !errors.Is(err, net.ErrClosed) {
+		_ = os.Remove(s.path) // a stale socket does no harm
+	}
+	return err
+}
+
+// replaceable removes what a dead process left at path.
+func replaceable(ctx context.Context, path string) error {
+	switch fi, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case fi.Mode().Type() != fs.ModeSocket:
+		return errors.New("there is a file of that name that is not a socket; move it away")
+	}
+	c, err := Dial(ctx, path)
+	if err == nil {
+		_ = c.Close()
+		return errors.New("another process answers there; stop it, or use another data directory")
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("look who answers there: %w", err)
+	}
+	return os.Remove(path)
+}
+
+// Dial connects to a socket, whatever the length of its path.
+func Dial(ctx context.Context, path string) (net.Conn, error) {
+	short, release, err := shorten(path)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", path, err)
+	}
+	defer release()
+	var d net.Dialer
+	return d.DialContext(ctx, "unix", short)
+}
+
+// shorten gives a path by which the system can bind or reach a socket: the
+// path itself, or one through a symbolic link in the temporary directory, which
+// is needed only until the socket is bound or reached.
+func shorten(path string) (short string, release func(), err error) {
+	if len(path) <= socketLimit {
+		return path, func() {}, nil
+	}
+	full, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return "", nil, err
+	}
+	tmp, err := os.MkdirTemp("", "pawl")
+	if err != nil {
+		return "", nil, fmt.Errorf("the path has %d bytes, a socket's may have %d, and a shorter way to it cannot be made: %w",
+			len(path), socketLimit, err)
+	}
+	release = func() { _ = os.RemoveAll(tmp) }
+	link := filepath.Join(tmp, "d")
+	if err := os.Symlink(full, link); err != nil {
+		release()
+		return "", nil, fmt.Errorf("the path has %d bytes, a socket's may have %d, and a shorter way to it cannot be made: %w",
+			len(path), socketLimit, err)
+	}
+	short = filepath.Join(link, filepath.Base(path))
+	if len(short) > socketLimit {
+		release()
+		return "", nil, fmt.Errorf("the path has %d bytes, a socket's may have %d, and the temporary directory (TMPDIR) is no shorter way: use a shorter data directory",
+			len(path), socketLimit)
+	}
+	return short, release, nil
+}
