@@ -1,0 +1,187 @@
+package queue
+
+import (
+	"context"
+	"os"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// bareLog is the limit: a mapped, touched file, a length word and a copy.
+type bareLog struct {
+	mu  sync.Mutex
+	f   *os.File
+	m   []byte
+	off int64
+	// group flush
+	cond    *sync.Cond
+	running bool
+	flushed int64
+}
+
+func newBare(b testing.TB, size int64) *bareLog {
+	f, err := os.Create(b.TempDir() + "/bare")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, size); err != nil {
+		b.Fatal(err)
+	}
+	var page [pageSize]byte
+	for off := int64(0); off < size; off += pageSize {
+		if _, err := f.WriteAt(page[:], off); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := f.Sync(); err != nil {
+		b.Fatal(err)
+	}
+	m, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for off := int64(0); off < size; off += pageSize {
+		m[off] = 0
+	}
+	l := &bareLog{f: f, m: m}
+	l.cond = sync.NewCond(&l.mu)
+	b.Cleanup(func() { _ = unix.Munmap(m); _ = f.Close() })
+	return l
+}
+
+func (l *bareLog) append(p []byte) int64 {
+	l.mu.Lock()
+	if l.off+int64(len(p))+8 > int64(len(l.m)) {
+		l.off = 0
+	}
+	copy(l.m[l.off+8:], p)
+	storeWord(l.m, l.off, uint64(len(p)))
+	l.off += int64(len(p)+8+7) &^ 7
+	off := l.off
+	l.mu.Unlock()
+	return off
+}
+
+func (l *bareLog) flush(from, to int64) error {
+	from &^= pageSize - 1
+	return unix.Msync(l.m[from:to], unix.MS_SYNC)
+}
+
+func (l *bareLog) wait(b testing.TB, off int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.flushed < off {
+		if l.running {
+			l.cond.Wait()
+			continue
+		}
+		l.running = true
+		from, to := l.flushed, l.off
+		l.mu.Unlock()
+		if err := l.flush(from, to); err != nil {
+			b.Error(err)
+		}
+		l.mu.Lock()
+		l.running, l.flushed = false, to
+		l.cond.Broadcast()
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	for _, n := range []int{128, 1024} {
+		p := make([]byte, n)
+		name := map[int]string{128: "128B", 1024: "1KiB"}[n]
+		b.Run(name+"/bare", func(b *testing.B) {
+			l := newBare(b, DefaultCycleBytes)
+			b.ReportAllocs()
+			b.SetBytes(int64(n))
+			for b.Loop() {
+				l.append(p)
+			}
+		})
+		b.Run(name+"/queue", func(b *testing.B) {
+			q := mustOpen(b, b.TempDir(), Config{Logger: quiet(), OnRoll: nil})
+			b.ReportAllocs()
+			b.SetBytes(int64(n))
+			k := 0
+			for b.Loop() {
+				i, err := q.Append(p)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if k++; k&0xffff == 0 {
+					if err := q.ReleaseBefore(i); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkFlush(b *testing.B) {
+	p := make([]byte, 128)
+	b.Run("bare", func(b *testing.B) {
+		l := newBare(b, DefaultCycleBytes)
+		for b.Loop() {
+			l.wait(b, l.append(p))
+		}
+	})
+	b.Run("queue", func(b *testing.B) {
+		q := mustOpen(b, b.TempDir(), Config{Logger: quiet(), Durability: Disk})
+		b.ReportAllocs()
+		for b.Loop() {
+			i, err := q.Append(p)
+			if err == nil {
+				err = q.WaitDurable(context.Background(), i)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkGroupFlush(b *testing.B) {
+	const waiters = 64
+	group := func(b *testing.B, one func()) {
+		var wg sync.WaitGroup
+		n := b.N
+		var mu sync.Mutex
+		take := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			n--
+			return n >= 0
+		}
+		b.ResetTimer()
+		for range waiters {
+			wg.Go(func() {
+				for take() {
+					one()
+				}
+			})
+		}
+		wg.Wait()
+	}
+	p := make([]byte, 128)
+	b.Run("bare", func(b *testing.B) {
+		l := newBare(b, DefaultCycleBytes)
+		group(b, func() { l.wait(b, l.append(p)) })
+	})
+	b.Run("queue", func(b *testing.B) {
+		q := mustOpen(b, b.TempDir(), Config{Logger: quiet(), Durability: Disk})
+		b.ReportAllocs()
+		group(b, func() {
+			i, err := q.Append(p)
+			if err == nil {
+				err = q.WaitDurable(context.Background(), i)
+			}
+			if err != nil {
+				b.Error(err)
+			}
+		})
+	})
+}

@@ -1,0 +1,304 @@
+package queue
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	touchAhead = 1 << 20 // bytes in front of the cursor that are kept present
+	zeroStep   = 2 << 20 // bytes of the next cycle written per kick
+	maxHeld    = 2       // sealed cycles that stay mapped until Unmap
+)
+
+// stepBytes is how far the cursor moves between two kicks of the helper.
+func (q *Queue) stepBytes(s *segment) int64 { return min(touchAhead/4, s.size/8) }
+
+// help is the queue's helper: it keeps the pages in front of the cursor present,
+// prepares the next cycle before it is needed, and seals the ones that are over.
+func (q *Queue) help() {
+	for {
+		select {
+		case <-q.quit:
+			return
+		case <-q.kick:
+		}
+		q.touch()
+		if q.prep.ahead(q) {
+			q.kickHelper() // more to zero: go on, but look at the cursor first
+		}
+		q.sealReady()
+	}
+}
+
+// touch brings in the pages that the appender will reach next.
+func (q *Queue) touch() {
+	q.w.Lock()
+	s, off := q.w.seg, q.w.off
+	q.w.Unlock()
+	from := max(s.touched, off&^(pageSize-1))
+	to := min((off+touchAhead)&^(pageSize-1), s.size)
+	if from >= to {
+		return
+	}
+	if err := s.mu.file.Touch(s.mu.m, from, to-from); err != nil {
+		q.warn("touch cycle", s.name, err)
+	}
+	s.touched = to
+}
+
+// preparer makes the next cycle: allocated, zeroed when flushes will be small
+// (an extent that was never written costs a journal commit with its first
+// flush), durable in the directory, mapped.
+type preparer struct {
+	mu     sync.Mutex // held across file system calls: who wants it needs the file
+	seg    *segment   // under way, still with its temporary name
+	zeroed int64
+	top    uint32 // number of the newest cycle made
+}
+
+// ahead does the next piece of preparation if it is time; more says that a kick
+// should follow at once.
+func (p *preparer) ahead(q *Queue) (more bool) {
+	q.w.Lock()
+	used := float64(q.w.off) / float64(q.w.seg.size)
+	idle := q.w.next == nil && !q.closed.Load()
+	q.w.Unlock()
+	zero := q.cfg.Durability != Process
+	if !idle || used < 0.25 || (!zero && used < 0.5) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := p.begin(q)
+	if err == nil && zero && p.seg != nil && p.zeroed < p.seg.size {
+		if err = p.zero(); err == nil && p.zeroed < p.seg.size {
+			return used > 0.75
+		}
+	}
+	if err == nil {
+		err = p.end(q)
+	}
+	if err != nil {
+		// Not a failure yet: the append that needs the cycle tries again.
+		q.cfg.Logger.Debug("queue: prepare next cycle", "path", q.path, "error", err)
+	}
+	return false
+}
+
+// make returns once w.next is there, made on the spot if the helper was late.
+func (p *preparer) make(q *Queue) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.begin(q); err != nil {
+		return err
+	}
+	return p.end(q)
+}
+
+// begin creates the file, unless the next cycle is there or under way.
+func (p *preparer) begin(q *Queue) error {
+	q.w.Lock()
+	done := q.w.next != nil
+	q.w.Unlock()
+	if done || p.seg != nil {
+		return nil
+	}
+	s, err := q.createCycle(p.top+1, q.cfg.CycleBytes)
+	if err != nil {
+		return err
+	}
+	p.seg, p.zeroed = s, pageSize
+	return nil
+}
+
+// zero writes the next piece, page by page: large writes would leave large
+// folios in the page cache, and each flush would then write a whole one.
+func (p *preparer) zero() error {
+	var page [pageSize]byte
+	for end := min(p.zeroed+zeroStep, p.seg.size); p.zeroed < end; p.zeroed += pageSize {
+		if _, err := p.seg.mu.file.WriteAt(page[:], p.zeroed); err != nil {
+			return fmt.Errorf("zero cycle: %w", err)
+		}
+	}
+	return nil
+}
+
+// end makes the file durable under its name and hands it to the appender.
+func (p *preparer) end(q *Queue) error {
+	s := p.seg
+	if s == nil {
+		return nil
+	}
+	if err := q.installCycle(s); err != nil {
+		return err
+	}
+	p.seg, p.top = nil, s.cycle
+	n := min(int64(touchAhead), s.size)
+	if err := s.mu.file.Touch(s.mu.m, 0, n); err == nil {
+		s.touched = n
+	}
+	q.w.Lock()
+	q.w.next = s
+	q.w.Unlock()
+	return nil
+}
+
+// discard removes what was prepared and never used; the queue is closed.
+func (p *preparer) discard(q *Queue) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range []*segment{p.seg, q.w.next} {
+		if s == nil {
+			continue
+		}
+		name := s.name
+		if s == p.seg {
+			name += tempSuffix
+		}
+		q.warn("close spare cycle", name, errors.Join(s.letGo(), s.release()))
+		q.warn("remove spare cycle", name, q.dir.Remove(name))
+	}
+	p.seg, q.w.next = nil, nil
+}
+
+// createCycle makes a cycle file under a temporary name, held once for the
+// appender. A disk without room gives a *FullError and leaves nothing behind.
+func (q *Queue) createCycle(cycle uint32, size int64) (*segment, error) {
+	name := cycleName(cycle)
+	tmp := name + tempSuffix
+	var salt [8]byte
+	if _, err := rand.Read(salt[:]); err != nil {
+		return nil, fmt.Errorf("create cycle %s: %w", name, err)
+	}
+	h := cycleHeader{cycle: cycle, size: size, salt: binary.LittleEndian.Uint64(salt[:]), created: time.Now().UnixNano()}
+	f, err := q.dir.Create(tmp)
+	if err != nil {
+		return nil, fmt.Errorf("create cycle %s: %w", name, full(err, q.filePath(name), size))
+	}
+	var m []byte
+	if err = f.Allocate(size); err == nil {
+		_, err = f.WriteAt(h.encode(), 0)
+	}
+	if err == nil {
+		m, err = f.Map(size, true)
+	}
+	if err != nil {
+		err = errors.Join(err, f.Close(), q.dir.Remove(tmp))
+		return nil, fmt.Errorf("create cycle %s: %w", name, full(err, q.filePath(name), size))
+	}
+	s := &segment{cycle: cycle, name: name, salt: h.salt, size: size, created: time.Unix(0, h.created)}
+	s.index.room(size)
+	s.mu.file, s.mu.m, s.mu.refs = f, m, 1
+	return s, nil
+}
+
+// full turns a disk without room into the error that says so.
+func full(err error, path string, need int64) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &FullError{Path: path, Need: need, Err: err}
+	}
+	return err
+}
+
+// installCycle gives the file its name, durably, content first: a cycle under
+// its name has a whole header.
+func (q *Queue) installCycle(s *segment) error {
+	if err := s.mu.file.Sync(); err != nil {
+		return q.fail(s.name+tempSuffix, err)
+	}
+	if err := q.dir.Rename(s.name+tempSuffix, s.name); err != nil {
+		return fmt.Errorf("name cycle %s: %w", s.name, full(err, q.filePath(s.name), pageSize))
+	}
+	if err := q.dir.Sync(); err != nil {
+		return q.fail("", err)
+	}
+	return nil
+}
+
+// fail makes a failed flush final.
+func (q *Queue) fail(name string, err error) error {
+	q.failed.CompareAndSwap(nil, &FlushError{Path: q.filePath(name), Durable: q.Durable(), Err: err})
+	return q.failed.Load()
+}
+
+// sealReady seals the cycles that are over, oldest first.
+func (q *Queue) sealReady() {
+	for {
+		q.w.Lock()
+		if len(q.w.sealing) == 0 {
+			q.w.Unlock()
+			return
+		}
+		s := q.w.sealing[0]
+		q.w.Unlock()
+		// Its end is published, so flushing what is published flushes it.
+		if s.flushed.Load() < s.end.Load() && q.flushEnd() != nil {
+			return
+		}
+		q.warn("seal cycle", s.name, q.seal(s))
+		s.sealed.Store(true)
+		q.w.Lock()
+		q.w.sealing = slices.Delete(q.w.sealing, 0, 1)
+		q.w.own = slices.DeleteFunc(q.w.own, func(o *segment) bool { return o == s })
+		q.w.Unlock()
+		q.warn("release cycle", s.name, s.release())
+		q.unmapOld()
+		if q.cfg.OnRoll != nil {
+			q.cfg.OnRoll(s.info(q))
+		}
+	}
+}
+
+// flushEnd flushes up to the end entry of every cycle that is over.
+func (q *Queue) flushEnd() error {
+	q.flush.seize()
+	q.lead()
+	if fe := q.failed.Load(); fe != nil {
+		return fe
+	}
+	return nil
+}
+
+// seal writes the sparse index and the stamp, and trims the file. All of it
+// can be made again from the entries.
+func (q *Queue) seal(s *segment) error {
+	f, end := s.mu.file, s.end.Load()
+	st := stamp{state: stampSealed, count: s.count.Load(), used: end, at: time.Now().UnixNano()}
+	index := s.index.encode()
+	if _, err := f.WriteAt(index, end); err == nil {
+		st.indexLen, st.indexCRC = uint32(len(index)/8), checksum(index)
+	} else {
+		index = nil
+	}
+	err := f.Truncate(end + int64(len(index)))
+	if err == nil {
+		err = f.Sync() // the index before the stamp that points to it
+	}
+	if err == nil {
+		_, err = f.WriteAt(st.encode(s.salt), stampOffset)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return err
+}
+
+// stampClosed notes in the current cycle how far it is flushed.
+func (q *Queue) stampClosed() {
+	q.w.Lock()
+	s := q.w.pseg
+	st := stamp{state: stampClosed, count: q.w.pseq, used: q.w.poff, at: time.Now().UnixNano()}
+	q.w.Unlock()
+	_, err := s.mu.file.WriteAt(st.encode(s.salt), stampOffset)
+	if err == nil {
+		err = s.mu.file.Sync()
+	}
+	q.warn("stamp cycle", s.name, err)
+}

@@ -1,0 +1,214 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+const (
+	tailChunk   = 256 << 10 // a tailer's reads of a sealed cycle
+	randomChunk = 8 << 10   // a single look-up's: the sparse index leads to the page
+	maxOpen     = 8         // sealed cycles kept open besides those in use
+)
+
+// Read returns a copy of entry i. It matches ErrReleased for an entry before
+// the first kept one, ErrNotFound for one that is not there (yet), and is a
+// *CorruptError when the entry does not check.
+func (q *Queue) Read(i Index) ([]byte, error) {
+	fail := func(err error) ([]byte, error) {
+		return nil, fmt.Errorf("read entry %s of queue %s: %w", i, q.path, err)
+	}
+	if q.closed.Load() {
+		return fail(ErrClosed)
+	}
+	if !q.readOnly && uint64(i) > q.last.Load() {
+		return fail(ErrNotFound)
+	}
+	s, err := q.find(i.Cycle())
+	if err != nil {
+		return fail(err)
+	}
+	c := cursor{q: q, chunk: randomChunk}
+	if err := c.enter(s, i.Seq()); err != nil {
+		return fail(q.goneOr(i.Cycle(), err))
+	}
+	defer c.leave()
+	for {
+		at, p, err := c.next(i.Seq())
+		switch {
+		case err != nil:
+			return fail(err)
+		case at == stepNone, at == stepEnd:
+			return fail(ErrNotFound)
+		case at == stepEntry && c.m == nil:
+			return append(make([]byte, 0, len(p)), p...), nil // not the whole window
+		case at == stepEntry:
+			return p, nil // this cursor's own copy
+		}
+	}
+}
+
+// find gives a cycle. A read-only queue looks into the directory for one that
+// it has not seen.
+func (q *Queue) find(cycle uint32) (*segment, error) {
+	s, first := q.lookup(cycle)
+	if s == nil && q.readOnly {
+		if err := q.rescan(); err != nil {
+			return nil, err
+		}
+		s, first = q.lookup(cycle)
+	}
+	if s != nil {
+		return s, nil
+	}
+	if cycle < first {
+		return nil, fmt.Errorf("%w: the first kept cycle is %d", ErrReleased, first)
+	}
+	return nil, ErrNotFound
+}
+
+func (q *Queue) lookup(cycle uint32) (s *segment, first uint32) {
+	q.set.RLock()
+	defer q.set.RUnlock()
+	return q.set.segs[cycle], q.set.first
+}
+
+// goneOr turns the error of a file that was released in the meantime.
+func (q *Queue) goneOr(cycle uint32, err error) error {
+	if isMissing(err) {
+		return fmt.Errorf("%w: cycle %d", ErrReleased, cycle)
+	}
+	return err
+}
+
+// openSegment opens a cycle that is not the appender's, for reading; one that
+// is not sealed is mapped, since it grows. Called with the segment's lock held.
+func (q *Queue) openSegment(s *segment) (File, []byte, error) {
+	if q.closed.Load() {
+		return nil, nil, ErrClosed
+	}
+	o, f, h, err := openCycle(q.dir, q.path, s.cycle, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.size == 0 { // first sight, in a read-only queue
+		s.salt, s.size, s.created = o.salt, o.size, o.created
+	}
+	if s.salt != o.salt {
+		return nil, nil, errors.Join(fmt.Errorf("open cycle %s: it was replaced; open the queue again", s.name), f.Close())
+	}
+	if o.sealed.Load() {
+		s.end.Store(o.end.Load())
+		s.count.Store(o.count.Load())
+		s.sealed.Store(true)
+		loadIndex(f, s, h.stamp)
+		return f, nil, nil
+	}
+	m, err := f.Map(s.size, false)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("map cycle %s: %w", s.name, err), f.Close())
+	}
+	return f, m, nil
+}
+
+// loadIndex reads the stored sparse index. Without one reading starts at the
+// front of the cycle, which is slow and right.
+func loadIndex(f File, s *segment, st stamp) {
+	if st.indexLen == 0 || int64(st.indexLen) > s.size/pageSize+1 {
+		return
+	}
+	b := make([]byte, st.indexLen*8)
+	n, err := f.ReadAt(b, st.used)
+	if n == len(b) && (err == nil || errors.Is(err, io.EOF)) && checksum(b) == st.indexCRC {
+		s.index.load(b)
+	}
+}
+
+// unmapOld lets go of sealed cycles but the newest ones, so that memory does
+// not grow with the queue.
+func (q *Queue) unmapOld() {
+	q.set.RLock()
+	defer q.set.RUnlock()
+	held := 0
+	for c := q.set.top; c >= q.set.first && c > 0; c-- {
+		s := q.set.segs[c]
+		if s == nil || !s.sealed.Load() {
+			continue
+		}
+		if held++; held > maxHeld {
+			q.warn("unmap cycle", s.name, s.letGo())
+		}
+		if held > maxHeld+maxOpen {
+			return // older ones were let go when they were that old
+		}
+	}
+}
+
+// Unmap gives up the mappings and open files of the sealed cycles that lie
+// below the index; they are read with ordinary reads from then on. Without it
+// the newest few stay mapped.
+func (q *Queue) Unmap(before Index) {
+	q.set.RLock()
+	defer q.set.RUnlock()
+	for c, s := range q.set.segs {
+		if c < before.Cycle() && s.sealed.Load() {
+			q.warn("unmap cycle", s.name, s.letGo())
+		}
+	}
+}
+
+// CycleInfo describes one cycle file.
+type CycleInfo struct {
+	Number  uint32
+	Path    string
+	Bytes   int64  // in use, with the header page; grows until the cycle is over
+	First   Index  // 0 when it has no entry
+	Last    Index  // 0 when it has no entry
+	Entries uint32 // published
+	Sealed  bool   // over, flushed and trimmed
+	Created time.Time
+}
+
+func (s *segment) info(q *Queue) CycleInfo {
+	ci := CycleInfo{
+		Number: s.cycle, Path: q.filePath(s.name), Bytes: s.end.Load(), Entries: s.count.Load(),
+		Sealed: s.sealed.Load(), Created: s.created,
+	}
+	if ci.Entries > 0 {
+		ci.First, ci.Last = NewIndex(s.cycle, 0), s.last()
+	}
+	return ci
+}
+
+// ReleaseBefore deletes the sealed cycles all of whose entries lie below i,
+// oldest first. Tailers that are inside such a cycle read it to its end. It
+// deletes nothing else, so entries below i may stay.
+func (q *Queue) ReleaseBefore(i Index) error {
+	if q.readOnly {
+		return fmt.Errorf("release cycles of queue %s: %w", q.path, ErrReadOnly)
+	}
+	for {
+		if q.closed.Load() {
+			return fmt.Errorf("release cycles of queue %s: %w", q.path, ErrClosed)
+		}
+		q.set.Lock()
+		s := q.set.segs[q.set.first]
+		if s == nil || !s.sealed.Load() || s.cycle >= i.Cycle() && s.last() >= i {
+			q.set.Unlock()
+			return nil
+		}
+		delete(q.set.segs, s.cycle)
+		q.set.first = s.cycle + 1
+		q.set.Unlock()
+		q.warn("close cycle", s.name, s.letGo())
+		err := q.dir.Remove(s.name)
+		if err == nil {
+			err = q.dir.Sync() // in order: a power cut must not leave a gap
+		}
+		if err != nil {
+			return fmt.Errorf("release cycle %s of queue %s: %w", s.name, q.path, err)
+		}
+	}
+}

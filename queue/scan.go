@@ -1,0 +1,201 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+const scanChunk = 1 << 20
+
+var zeros [64 << 10]byte
+
+// scanner reads a cycle file without trusting it. What lies beyond the end of a
+// short file reads as zero, like what was never written.
+type scanner struct {
+	f    io.ReaderAt
+	salt uint64
+	size int64 // that the cycle should have
+
+	win    []byte
+	winOff int64
+	err    error // of the disk; ends everything
+}
+
+// get gives n bytes at off.
+func (s *scanner) get(off int64, n int) []byte {
+	if skip := off - s.winOff; skip >= 0 && skip+int64(n) <= int64(len(s.win)) {
+		return s.win[skip : skip+int64(n)]
+	}
+	want := int(max(int64(n), min(scanChunk, s.size-off)))
+	if cap(s.win) < want {
+		s.win = make([]byte, want)
+	}
+	s.win, s.winOff = s.win[:want], off
+	got, err := s.f.ReadAt(s.win, off)
+	if err != nil && !errors.Is(err, io.EOF) && s.err == nil {
+		s.err = fmt.Errorf("read cycle at offset %d: %w", off+int64(got), err)
+	}
+	clear(s.win[got:])
+	return s.win[:n]
+}
+
+// header decodes the entry at off; present is false when nothing was published
+// there.
+func (s *scanner) header(off int64) (e entry, present bool, err error) {
+	b := s.get(off, entryHeader)
+	w := binary.LittleEndian.Uint64(b)
+	if uint32(w) == 0 {
+		return entry{}, false, nil
+	}
+	e, err = decodeEntry(w, binary.LittleEndian.Uint64(b[8:]), s.salt, off)
+	switch {
+	case err != nil:
+	case e.kind == kindEnd && (e.length != 0 || e.more):
+		err = errBadHeader
+	case e.kind != kindEnd && off+e.size() > s.size-entryHeader:
+		err = errors.New("entry passes the end of the cycle")
+	}
+	return e, true, err
+}
+
+// whole decodes the entry at off and checks all of it.
+func (s *scanner) whole(off int64) (e entry, p []byte, present bool, err error) {
+	e, present, err = s.header(off)
+	if err != nil || !present {
+		return e, nil, present, err
+	}
+	b := s.get(off, int(e.size()))[entryHeader:]
+	p = b[:e.length]
+	if checksum(p) != e.crc {
+		return e, nil, true, errors.New("payload does not check")
+	}
+	if pad := b[e.length:]; !bytes.Equal(pad, zeros[:len(pad)]) {
+		return e, nil, true, errors.New("bytes behind the payload are not zero")
+	}
+	return e, p, true, nil
+}
+
+// stop is where and why a walk ended.
+type stop struct {
+	off  int64  // of the first entry that is not whole, or of the end entry
+	seq  uint32 // its sequence number
+	over bool   // the cycle has its end entry
+	mark int64  // highest mark seen: the cycle was flushed below it
+	// reason is empty when there is just nothing more.
+	reason string
+}
+
+// walk visits the whole entries from the front of the cycle. Entries of a batch
+// count only when all of it is whole; visit may see the first ones of one that
+// is not.
+func (s *scanner) walk(visit func(off int64, seq uint32, e entry, p []byte) error) (stop, error) {
+	var st stop
+	off, seq, batch := int64(dataStart), uint32(0), false
+	st.off = off
+	for {
+		if off+entryHeader > s.size {
+			st.reason = "the end entry is missing"
+			break
+		}
+		e, p, present, err := s.whole(off)
+		if s.err != nil {
+			return st, s.err
+		}
+		if err != nil {
+			st.reason = err.Error()
+			break
+		}
+		if !present || batch && e.kind != kindData {
+			if batch {
+				st.reason = "batch is not complete"
+			}
+			break
+		}
+		st.mark = max(st.mark, e.mark)
+		if e.kind == kindEnd {
+			st.over = true
+			break
+		}
+		if visit != nil {
+			if err := visit(off, seq, e, p); err != nil {
+				return st, err
+			}
+		}
+		off += e.size()
+		if e.kind == kindData {
+			seq++
+		}
+		if batch = e.more; !batch {
+			st.off, st.seq = off, seq
+		}
+	}
+	return st, nil
+}
+
+// remnant is what lies behind the place where a walk stopped.
+type remnant struct {
+	end   int64 // of the last byte that is not zero; 0: there is none
+	whole int   // entries that check
+	mark  int64 // highest mark among them
+}
+
+// rest looks at everything from off on: for the last byte, and for whole entries
+// wherever they begin. next is the file's NextData.
+func (s *scanner) rest(off int64, next func(int64) (int64, error)) (remnant, error) {
+	var r remnant
+	for off < s.size {
+		data, err := next(off)
+		if err != nil {
+			return r, fmt.Errorf("seek data: %w", err)
+		}
+		if data > off {
+			off = min(data&^(align-1), s.size)
+			continue
+		}
+		n := min(int64(len(zeros)), s.size-off)
+		b := s.get(off, int(n))
+		if s.err != nil {
+			return r, s.err
+		}
+		if bytes.Equal(b, zeros[:n]) {
+			off += n
+			continue
+		}
+		off = s.resync(off, off+n, &r)
+		if s.err != nil {
+			return r, s.err
+		}
+	}
+	return r, nil
+}
+
+// resync tries every place of [off, to) that an entry could begin at, and
+// returns where to go on: behind an entry that reaches past to, else to.
+func (s *scanner) resync(off, to int64, r *remnant) int64 {
+	for off < to {
+		b := s.get(off, align)
+		if binary.LittleEndian.Uint64(b) == 0 {
+			off += align
+			continue
+		}
+		for i, v := range b {
+			if v != 0 {
+				r.end = off + int64(i) + 1
+			}
+		}
+		if off+entryHeader <= s.size {
+			if e, _, present, err := s.whole(off); present && err == nil {
+				r.whole++
+				r.mark = max(r.mark, e.mark)
+				off += e.size()
+				r.end = off
+				continue
+			}
+		}
+		off += align
+	}
+	return off
+}
