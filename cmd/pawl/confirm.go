@@ -1,0 +1,27 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-go/pawl/internal/v1"
+)
+
+// confirm asks a question on a terminal. Without one it refuses: a program
+// says --yes.
+func (c *cli) confirm(question string) error {
+	if !isTerminal(c.in) {
+		return usagef("%s Nobody is here to ask: say --yes", question)
+	}
+	fmt.Fprint(c.errs, question+" [y/N] ")
+	line, err := bufio.NewReader(c.in).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return &failure{exit: v1.ExitRefused, text: "not done"}
+}

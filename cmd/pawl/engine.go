@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/v1"
+	"github.com/pawl-go/pawl/internal/v1/client"
+)
+
+const (
+	standardData = "./data"
+	standardPort = "127.0.0.1:7070"
+)
+
+// connect finds the application.
+func (c *cli) connect(ctx context.Context) (*client.Client, error) {
+	switch named, env := c.engine, c.getenv("PAWL_ENGINE"); {
+	case named != "":
+		return open(named)
+	case env != "":
+		return open(env)
+	}
+	if _, err := os.Stat(filepath.Join(standardData, v1.SocketName)); err == nil {
+		return open(standardData)
+	}
+	d := net.Dialer{Timeout: time.Second}
+	if conn, err := d.DialContext(ctx, "tcp", standardPort); err == nil {
+		_ = conn.Close()
+		return open("http://" + standardPort)
+	}
+	return nil, &failure{
+		exit: v1.ExitNobody,
+		text: "nobody reachable: no --engine, no PAWL_ENGINE, no " + standardData + "/" + v1.SocketName +
+			", and nothing listens on " + standardPort,
+		next: "start the application here, or say where it is: --engine DIR, unix:PATH or http://HOST:PORT",
+	}
+}
+
+func open(name string) (*client.Client, error) {
+	cl, err := client.Open(name)
+	if err != nil {
+		return nil, &failure{exit: v1.ExitUsage, text: err.Error()}
+	}
+	return cl, nil
+}
+
+// actorArg reads TYPE/ID: the first slash divides, so an id may have others.
+// In the type %2F stands for a slash.
+func actorArg(text string) (engine.Actor, error) {
+	kind, id, ok := strings.Cut(text, "/")
+	if !ok || kind == "" {
+		return engine.Actor{}, usagef("%q names no actor: write TYPE/ID, such as Account/alice", text)
+	}
+	kind = strings.NewReplacer("%2F", "/", "%2f", "/", "%25", "%").Replace(kind)
+	return engine.Actor{Type: kind, ID: id}, nil
+}
+
+// knownType refuses a type that nobody has heard of: a call to it would wait
+// for a component that hosts it.
+func knownType(ctx context.Context, cl *client.Client, kind string) error {
+	types, err := cl.Types(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, t := range types {
+		if t.Name == kind {
+			return nil
+		}
+		names = append(names, t.Name)
+	}
+	f := &failure{exit: v1.ExitNotFound, text: "there is no type " + kind, next: "pawl types lists them with their methods"}
+	if near := v1.Nearest(kind, names); near != "" {
+		f.text += ". Did you mean " + near + "?"
+	} else if len(names) > 0 {
+		f.text += "; there is " + strings.Join(names, ", ")
+	}
+	return f
+}
+
+// completeTarget completes TYPE/ and METHOD from the running application.
+func (c *cli) completeTarget(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	cl, err := c.connect(cmd.Context())
+	if err != nil || len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer cl.Close()
+	types, err := cl.Types(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []string
+	for _, t := range types {
+		if len(args) == 0 {
+			words = append(words, t.Name+"/")
+			continue
+		}
+		if a, err := actorArg(args[0]); err == nil && a.Type == t.Name {
+			for _, m := range t.Methods {
+				words = append(words, m.Name)
+			}
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
