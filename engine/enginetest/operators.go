@@ -1,0 +1,359 @@
+package enginetest
+
+import (
+	"time"
+
+	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/runtime"
+)
+
+var retries = []test{
+	{"an invocation that kills its process is parked, its caller told, then resumed", func(w *World) {
+		w.Type("A", runtime.Type{MaxAttempts: 2})
+		w.On("A.poison", func(s *Scene) runtime.Result {
+			s.Say("attempt %d", s.inv.Attempt())
+			s.Pass("poison")
+			return value("cured")
+		})
+		w.On("M.main", func(s *Scene) runtime.Result { return value(s.Call("A/a", "poison", "")) })
+		client := w.Node("M")
+		p := client.Start("M/m", "main", "")
+		for range 2 {
+			a := w.Node("A")
+			w.Hear("at poison")
+			w.hush()
+			a.Kill()
+		}
+		w.Node("A")
+		if got := w.Wait(p); got != "!parked" {
+			w.Errorf("got %q", got)
+		}
+		op := client.Session().Operator()
+		var id engine.ID
+		for info, err := range op.Invocations(w.ctx, engine.Query{Status: engine.StatusParked}) {
+			if err != nil {
+				w.Fatal(err)
+			}
+			id = info.Request.ID
+		}
+		w.Open("poison")
+		q := client.Attach(id)
+		_ = q // a parked invocation answers with ErrParked
+		if err := op.Resume(w.ctx, id); err != nil {
+			w.Fatal(err)
+		}
+		w.Hear("at poison")
+		w.until(func() bool {
+			info, err := op.Invocation(w.ctx, id)
+			return err == nil && info.Status == engine.StatusDone
+		})
+	}},
+	{"attempts are counted over crashes", func(w *World) {
+		w.On("A.go", func(s *Scene) runtime.Result {
+			s.Say("attempt %d", s.inv.Attempt())
+			if s.inv.Attempt() < 3 {
+				s.Pass("go")
+			}
+			return value("")
+		})
+		p := w.Node().Start("A/a", "go", "")
+		w.Hear("attempt 1")
+		w.Crash()
+		w.Node()
+		w.Hear("attempt 2")
+		w.Crash()
+		w.Wait(w.Node().Attach(p.ID()))
+		w.Hear("attempt 3")
+	}},
+	{"RetryAfter keeps the lock", func(w *World) {
+		w.On("A.go", func(s *Scene) runtime.Result {
+			s.Say("go %d", s.inv.Attempt())
+			if s.inv.Attempt() == 1 {
+				s.Pass("go")
+				return retry(20 * time.Millisecond)
+			}
+			return value("")
+		})
+		w.On("A.next", func(s *Scene) runtime.Result { s.Say("next"); return value("") })
+		n := w.Node()
+		n.Tell("A/a", "go", "")
+		w.Hear("at go")
+		n.Tell("A/a", "next", "")
+		w.Open("go")
+		w.Hear("next")
+		w.Expect("go 1", "at go", "go 2", "next")
+	}},
+	{"PassWhileRetrying lets others in", func(w *World) {
+		w.Type("A", runtime.Type{PassWhileRetrying: true})
+		w.On("A.go", func(s *Scene) runtime.Result {
+			s.Say("go %d", s.inv.Attempt())
+			if s.inv.Attempt() == 1 {
+				s.Pass("go")
+				return retry(20 * time.Millisecond)
+			}
+			return value("went")
+		})
+		w.On("A.next", func(s *Scene) runtime.Result { s.Say("next"); return value("") })
+		n := w.Node()
+		p := n.Start("A/a", "go", "")
+		w.Hear("at go")
+		n.Tell("A/a", "next", "")
+		w.Open("go")
+		if got := w.Wait(p); got != "went" {
+			w.Errorf("got %q", got)
+		}
+		w.Expect("go 1", "at go", "next", "go 2")
+	}},
+	{"an unknown method: an error from outside, parked for all else", func(w *World) {
+		counterScripts(w)
+		w.On("A.go", func(s *Scene) runtime.Result { return value(s.Call("C/c", "nope", "")) })
+		n := w.Node()
+		if got := n.Ask("C/c", "nope", ""); got != "!no_method" {
+			w.Errorf("from outside: %q", got)
+		}
+		if got := n.Ask("A/a", "go", ""); got != "!parked" {
+			w.Errorf("from a method: %q", got)
+		}
+		if got := n.Ask("C/c", "add", ""); got != "1" {
+			w.Errorf("the actor is held up: %q", got)
+		}
+	}},
+}
+
+// hush forgets what was said.
+func (w *World) hush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.said = nil
+}
+
+// until waits for a state of the engine that no event tells of.
+func (w *World) until(ok func() bool) {
+	w.Helper()
+	deadline := time.Now().Add(patience)
+	for !ok() {
+		if time.Now().After(deadline) {
+			w.Fatalf("it never came to that; heard: %s", w.Heard())
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+var operators = []test{
+	{"cancel what has not begun, and its caller goes on", func(w *World) {
+		w.On("A.hold", func(s *Scene) runtime.Result { s.Pass("hold"); return value("") })
+		w.On("A.next", func(s *Scene) runtime.Result { s.Say("next"); return value("") })
+		n := w.Node()
+		n.Tell("A/a", "hold", "")
+		w.Hear("at hold")
+		p := n.Start("A/a", "next", "")
+		if err := n.Session().Operator().Cancel(w.ctx, p.ID(), "not wanted", false); err != nil {
+			w.Fatal(err)
+		}
+		if got := w.Wait(p); got != "!canceled" {
+			w.Errorf("got %q", got)
+		}
+		w.Open("hold")
+		w.Times("next", 0)
+	}},
+	{"cancel what runs: when its code has returned, its writes discarded", func(w *World) {
+		counterScripts(w)
+		n := w.Node()
+		p := n.Start("C/c", "add", "stop")
+		w.Hear("at stop")
+		done := make(chan error, 1)
+		go func() { done <- n.Session().Operator().Cancel(w.ctx, p.ID(), "", false) }()
+		w.until(func() bool {
+			info, err := n.Session().Operator().Invocation(w.ctx, p.ID())
+			return err == nil && info.Status != engine.StatusPending
+		})
+		if err := <-done; err != nil {
+			w.Fatal(err)
+		}
+		w.Open("stop")
+		if got := w.Wait(p); got != "!canceled" {
+			w.Errorf("got %q", got)
+		}
+		if got := n.Ask("C/c", "get", ""); got != "" {
+			w.Errorf("state is %q", got)
+		}
+	}},
+	{"cancel by force: answered at once, the lock kept until the code returns", func(w *World) {
+		w.On("A.hold", func(s *Scene) runtime.Result { s.Pass("hold"); s.Say("held"); return value("") })
+		w.On("A.next", func(s *Scene) runtime.Result { s.Say("next"); return value("") })
+		n := w.Node()
+		p := n.Start("A/a", "hold", "")
+		w.Hear("at hold")
+		n.Tell("A/a", "next", "")
+		if err := n.Session().Operator().Cancel(w.ctx, p.ID(), "", true); err != nil {
+			w.Fatal(err)
+		}
+		if got := w.Wait(p); got != "!canceled" {
+			w.Errorf("got %q", got)
+		}
+		w.Times("next", 0)
+		w.Open("hold")
+		w.Hear("next")
+		w.Expect("at hold", "held", "next")
+	}},
+	{"answer", func(w *World) {
+		w.On("A.hold", func(s *Scene) runtime.Result { s.Pass("hold"); return value("") })
+		w.On("M.main", func(s *Scene) runtime.Result { return value("got " + s.Call("A/a", "hold", "")) })
+		n := w.Node()
+		n.Tell("A/a", "hold", "")
+		w.Hear("at hold")
+		p := n.Start("A/a", "hold", "")
+		if err := n.Session().Operator().Answer(w.ctx, p.ID(), &engine.Outcome{Value: []byte("by hand")}); err != nil {
+			w.Fatal(err)
+		}
+		if got := w.Wait(p); got != "by hand" {
+			w.Errorf("got %q", got)
+		}
+		w.Open("hold")
+	}},
+	{"pause holds begins back, over a crash", func(w *World) {
+		counterScripts(w)
+		a := engine.Actor{Type: "C", ID: "c"}
+		n := w.Node()
+		if err := n.Session().Operator().Pause(w.ctx, a); err != nil {
+			w.Fatal(err)
+		}
+		p := n.Start("C/c", "add", "stop")
+		w.Crash()
+		n = w.Node()
+		n.Ask("C/other", "get", "")
+		w.Times("at stop", 0)
+		w.Open("stop")
+		if err := n.Session().Operator().Unpause(w.ctx, a); err != nil {
+			w.Fatal(err)
+		}
+		if got := w.Wait(n.Attach(p.ID())); got != "1" {
+			w.Errorf("got %q", got)
+		}
+	}},
+	{"a tell that ends with an error is kept as failed and can be run again", func(w *World) {
+		w.On("A.go", func(s *Scene) runtime.Result {
+			s.mu.Lock()
+			fixed := s.opened["fixed"]
+			s.mu.Unlock()
+			if !fixed {
+				return failure("broken")
+			}
+			s.Say("went")
+			return value("")
+		})
+		n := w.Node()
+		id := n.Tell("A/a", "go", "")
+		op := n.Session().Operator()
+		w.until(func() bool {
+			info, err := op.Invocation(w.ctx, id)
+			return err == nil && info.Status == engine.StatusFailed
+		})
+		w.Crash()
+		n = w.Node()
+		w.Open("fixed")
+		if err := n.Session().Operator().Resume(w.ctx, id); err != nil {
+			w.Fatal(err)
+		}
+		w.Hear("went")
+	}},
+	{"purge and write change state from outside", func(w *World) {
+		counterScripts(w)
+		a := engine.Actor{Type: "C", ID: "c"}
+		n := w.Node()
+		n.Ask("C/c", "add", "")
+		op := n.Session().Operator()
+		err := op.Write(w.ctx, a, []engine.Write{{Key: engine.Key{Cell: "n"}, Value: []byte("7")}})
+		if err != nil {
+			w.Fatal(err)
+		}
+		if got := n.Ask("C/c", "add", ""); got != "71" {
+			w.Errorf("after a write: %q", got)
+		}
+		if err := op.Purge(w.ctx, a); err != nil {
+			w.Fatal(err)
+		}
+		if got := n.Ask("C/c", "get", ""); got != "" {
+			w.Errorf("after a purge: %q", got)
+		}
+	}},
+	{"lists and shows, pending and done, newest first", func(w *World) {
+		counterScripts(w)
+		n := w.Node()
+		done := n.Start("C/c", "add", "")
+		w.Wait(done)
+		running := n.Start("C/c", "add", "stop")
+		w.Hear("at stop")
+		waiting := n.Start("C/c", "get", "")
+		want := map[engine.ID]engine.Status{
+			done.ID(): engine.StatusDone, running.ID(): engine.StatusRunning, waiting.ID(): engine.StatusPending,
+		}
+		op := n.Session().Operator()
+		for info, err := range op.Invocations(w.ctx, engine.Query{Type: "C"}) {
+			if err != nil {
+				w.Fatal(err)
+			}
+			if want[info.Request.ID] != info.Status {
+				w.Errorf("%v is %s, not %s", info.Request.ID, info.Status, want[info.Request.ID])
+			}
+			delete(want, info.Request.ID)
+		}
+		if len(want) > 0 {
+			w.Errorf("not listed: %v", want)
+		}
+		info, err := op.Invocation(w.ctx, done.ID())
+		if err != nil || info.Status != engine.StatusDone || string(info.Outcome.Value) != "1" {
+			w.Errorf("show: %+v, %v", info, err)
+		}
+		w.Open("stop")
+	}},
+}
+
+var reminders = []test{
+	{"once, with a period, removed, over a crash", func(w *World) {
+		w.On("A.ring", func(s *Scene) runtime.Result { s.Say("%s", s.arg); return value("") })
+		w.On("A.set", func(s *Scene) runtime.Result {
+			ch := engine.ReminderChange{Reminder: engine.Reminder{
+				Actor: s.inv.Self(), Name: s.arg, Method: "ring", Payload: []byte(s.arg),
+				Due: time.Now().Add(100 * time.Millisecond),
+			}}
+			if s.arg == "often" {
+				ch.Every = 20 * time.Millisecond
+			}
+			if err := s.inv.Remind(ch); err != nil {
+				s.Say("remind: %v", err)
+			}
+			return value("")
+		})
+		w.On("A.stop", func(s *Scene) runtime.Result {
+			_ = s.inv.Remind(engine.ReminderChange{Reminder: engine.Reminder{Actor: s.inv.Self(), Name: "often"}, Remove: true})
+			return value("")
+		})
+		n := w.Node()
+		n.Ask("A/a", "set", "one")
+		n.Ask("A/a", "set", "often")
+		w.Crash()
+		n = w.Node()
+		w.Hear("one", "often", "often", "often")
+		n.Ask("A/a", "stop", "")
+		rs, err := n.Session().Reminders(w.ctx, engine.Actor{Type: "A", ID: "a"})
+		if err != nil || len(rs) != 0 {
+			w.Errorf("left: %v, %v", rs, err)
+		}
+		w.Times("one", 1)
+	}},
+	{"a reminder set by a failed attempt is not", func(w *World) {
+		w.On("A.set", func(s *Scene) runtime.Result {
+			_ = s.inv.Remind(engine.ReminderChange{Reminder: engine.Reminder{
+				Actor: s.inv.Self(), Name: "r", Method: "set", Due: time.Now(),
+			}})
+			return failure("no")
+		})
+		n := w.Node()
+		n.Ask("A/a", "set", "")
+		rs, err := n.Session().Reminders(w.ctx, engine.Actor{Type: "A", ID: "a"})
+		if err != nil || len(rs) != 0 {
+			w.Errorf("left: %v, %v", rs, err)
+		}
+	}},
+}
