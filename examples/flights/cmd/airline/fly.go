@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/pawl-go/pawl/examples/flights"
+	"github.com/pawl-go/pawl/examples/internal/crash"
+)
+
+// report is all that a run has to say.
+type report struct {
+	OK         bool             `json:"ok"`
+	Seed       uint64           `json:"seed"`
+	Durability string           `json:"durability"`
+	Asked      int              `json:"kills_asked"`
+	Run        *crash.Result    `json:"run"`
+	Recovery   recovery         `json:"recovery_ms"`
+	Verdict    *flights.Verdict `json:"verdict"`
+	AuditTime  time.Duration    `json:"audit_ns"`
+}
+
+// recovery sums up the times from a restart to the first new answer, in
+// milliseconds.
+type recovery struct {
+	P50 float64 `json:"p50"`
+	Max float64 `json:"max"`
+}
+
+// fly runs the airline through its kills, and audits it.
+func fly(ctx context.Context, o options) (*report, error) {
+	show := newProgress(os.Stderr, o.flights, o.kills)
+	show.begin(o)
+	job := crash.Job{Dir: o.dir, Durability: o.durability, Rate: o.rate}
+	result, err := flights.Run(ctx, crash.Run{Job: job, Kills: o.kills, Seed: o.seed, Watch: show.watch}, o.flights)
+	show.end()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	verdict, err := flights.Audit(ctx, job.Engine(), o.flights)
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	all := result.Recoveries()
+	return &report{
+		OK:   verdict.OK() && len(result.Kills) == o.kills,
+		Seed: o.seed, Durability: o.durability, Asked: o.kills,
+		Run: result, Verdict: verdict, AuditTime: time.Since(began),
+		Recovery: recovery{P50: milliseconds(crash.Quantile(all, 0.5)), Max: milliseconds(crash.Quantile(all, 1))},
+	}, nil
+}
+
+func milliseconds(d time.Duration) float64 {
+	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pawl-go/pawl/examples/bank"
+	"github.com/pawl-go/pawl/examples/counter"
+	"github.com/pawl-go/pawl/examples/flights"
+	"github.com/pawl-go/pawl/examples/internal/crash"
+)
+
+// workload is an example as the soak runs it.
+type workload struct {
+	name    string
+	perKill int // units for each kill
+	rate    int // units a second
+	run     func(ctx context.Context, r crash.Run, units int) (*crash.Result, error)
+	audit   func(ctx context.Context, job crash.Job, units int) ([]string, error)
+}
+
+var workloads = []workload{
+	{name: "flights", perKill: 50, rate: 1500, run: flights.Run, audit: auditFlights},
+	{name: "bank", perKill: 150, rate: 4000, run: bank.Run, audit: auditBank},
+	{name: "counter", perKill: 100, rate: 2500, run: counter.Run, audit: auditCounter},
+}
+
+// soak is a number of rounds.
+type soak struct {
+	kills, round    int
+	seed            uint64
+	app, durability string
+	tell            func(line string)
+}
+
+// summary is what a soak has seen.
+type summary struct {
+	rounds, kills, early int
+	answered, inFlight   int
+	resumed              int
+	recoveries           []time.Duration
+	elapsed              time.Duration
+	failed               int
+}
+
+func (s *summary) String() string {
+	slices.Sort(s.recoveries)
+	verdict := "nothing lost, nothing doubled"
+	if s.failed > 0 {
+		verdict = fmt.Sprintf("%d ROUNDS FAILED", s.failed)
+	}
+	at := func(q float64) string { return crash.Quantile(s.recoveries, q).Round(time.Millisecond).String() }
+	return fmt.Sprintf("%d kills (%d while opening) in %d rounds and %v; %d units answered, %d in flight at the kills, %d flights flown again\n"+
+		"recovery p50 %s, p99 %s, at most %s\nverdict: %s",
+		s.kills, s.early, s.rounds, s.elapsed.Round(time.Second), s.answered, s.inFlight, s.resumed,
+		at(0.5), at(0.99), at(1), verdict)
+}
+
+// run does rounds until there were enough kills. A round that fails does not
+// keep the others from running; three do.
+func (s soak) run(ctx context.Context) (*summary, error) {
+	began, sum := time.Now(), &summary{}
+	todo := s.rounds()
+	if len(todo) == 0 {
+		return nil, fmt.Errorf("no workload %q in durability %q", s.app, s.durability)
+	}
+	var failures []error
+	for sum.kills < s.kills && len(failures) < 3 && ctx.Err() == nil {
+		r := todo[sum.rounds%len(todo)]
+		r.seed = s.seed + uint64(sum.rounds)
+		r.kills = min(s.round, s.kills-sum.kills)
+		sum.rounds++
+		result, err := r.do(ctx)
+		sum.add(result)
+		sum.elapsed = time.Since(began)
+		outcome := "ok"
+		if err != nil {
+			sum.failed++
+			failures = append(failures, err)
+			outcome = "FAILED: " + err.Error()
+		}
+		s.tell(fmt.Sprintf("%4d of %d kills  %5.0f s  %-7s %-7s seed %d  %s",
+			sum.kills, s.kills, sum.elapsed.Seconds(), r.work.name, r.durability, r.seed, outcome))
+	}
+	if err := ctx.Err(); err != nil && len(failures) == 0 {
+		failures = append(failures, context.Cause(ctx))
+	}
+	return sum, errors.Join(failures...)
+}
+
+// rounds returns the kinds of rounds there are, in turn.
+func (s soak) rounds() []round {
+	var all []round
+	for _, durability := range []string{"process", "disk"} {
+		for _, w := range workloads {
+			if (s.app == "" || s.app == w.name) && (s.durability == "" || s.durability == durability) {
+				all = append(all, round{work: w, durability: durability})
+			}
+		}
+	}
+	return all
+}
+
+// round is one workload on fresh data.
+type round struct {
+	work       workload
+	durability string
+	seed       uint64
+	kills      int
+}
+
+func (r round) do(ctx context.Context) (*crash.Result, error) {
+	top, err := os.MkdirTemp("", "soak-")
+	if err != nil {
+		return nil, err
+	}
+	job := crash.Job{Dir: filepath.Join(top, r.work.name), Durability: r.durability, Rate: r.work.rate}
+	units := r.work.perKill * r.kills
+	result, err := r.work.run(ctx, crash.Run{Job: job, Kills: r.kills, Seed: r.seed, Early: 0.15}, units)
+	var differences []string
+	if err == nil {
+		differences, err = r.work.audit(ctx, job, units)
+	}
+	if err == nil && len(differences) > 0 {
+		err = errors.New(strings.Join(differences[:min(10, len(differences))], "; "))
+	}
+	if err == nil && len(result.Kills) == 0 {
+		err = errors.New("no kill landed")
+	}
+	if err != nil {
+		return result, fmt.Errorf("%w\n  data kept in %s; again: go run ./examples/soak --app %s --durability %s --seed %d --kills %d --round %d",
+			err, top, r.work.name, r.durability, r.seed, r.kills, r.kills)
+	}
+	return result, os.RemoveAll(top)
+}
+
+func (s *summary) add(r *crash.Result) {
+	if r == nil {
+		return
+	}
+	inFlight, _ := r.InFlight()
+	s.kills += len(r.Kills)
+	s.answered += r.Answered
+	s.inFlight += inFlight
+	s.recoveries = append(s.recoveries, r.Recoveries()...)
+	for _, k := range r.Kills {
+		s.resumed += k.Resumed
+		if k.Early {
+			s.early++
+		}
+	}
+}
+
+func auditFlights(ctx context.Context, job crash.Job, units int) ([]string, error) {
+	v, err := flights.Audit(ctx, job.Engine(), units)
+	if err != nil {
+		return nil, err
+	}
+	return v.Differences, nil
+}
+
+func auditBank(ctx context.Context, job crash.Job, units int) ([]string, error) {
+	v, err := bank.Audit(ctx, job.Engine(), units)
+	if err != nil {
+		return nil, err
+	}
+	return v.Differences, nil
+}
+
+func auditCounter(_ context.Context, job crash.Job, units int) ([]string, error) {
+	return counter.Audit(job, units)
+}
