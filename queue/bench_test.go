@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +23,23 @@ type bareLog struct {
 }
 
 func newBare(b testing.TB, size int64) *bareLog {
+	l := newSparse(b, size)
+	var page [pageSize]byte
+	for off := int64(0); off < size; off += pageSize {
+		if _, err := l.f.WriteAt(page[:], off); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := l.f.Sync(); err != nil {
+		b.Fatal(err)
+	}
+	for off := int64(0); off < size; off += pageSize {
+		l.m[off] = 0
+	}
+	return l
+}
+
+func newSparse(b testing.TB, size int64) *bareLog {
 	f, err := os.Create(b.TempDir() + "/bare")
 	if err != nil {
 		b.Fatal(err)
@@ -29,26 +47,23 @@ func newBare(b testing.TB, size int64) *bareLog {
 	if err := unix.Fallocate(int(f.Fd()), 0, 0, size); err != nil {
 		b.Fatal(err)
 	}
-	var page [pageSize]byte
-	for off := int64(0); off < size; off += pageSize {
-		if _, err := f.WriteAt(page[:], off); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := f.Sync(); err != nil {
-		b.Fatal(err)
-	}
 	m, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for off := int64(0); off < size; off += pageSize {
-		m[off] = 0
-	}
 	l := &bareLog{f: f, m: m}
 	l.cond = sync.NewCond(&l.mu)
-	b.Cleanup(func() { _ = unix.Munmap(m); _ = f.Close() })
+	b.Cleanup(l.close)
 	return l
+}
+
+func (l *bareLog) close() {
+	if l.m != nil {
+		_ = unix.Munmap(l.m)
+		_ = l.f.Close()
+		_ = os.Remove(l.f.Name())
+		l.m = nil
+	}
 }
 
 func (l *bareLog) append(p []byte) int64 {
@@ -89,36 +104,87 @@ func (l *bareLog) wait(b testing.TB, off int64) {
 	}
 }
 
+// BenchmarkAppend has the pages of one cycle touched before the clock runs, for
+// both: it is the cost of the append itself. When the cycle is full a new file
+// is taken, with the clock stopped.
 func BenchmarkAppend(b *testing.B) {
 	for _, n := range []int{128, 1024} {
 		p := make([]byte, n)
+		per := int((DefaultCycleBytes - 2*dataStart) / entrySize(n))
 		name := map[int]string{128: "128B", 1024: "1KiB"}[n]
 		b.Run(name+"/bare", func(b *testing.B) {
-			l := newBare(b, DefaultCycleBytes)
 			b.ReportAllocs()
 			b.SetBytes(int64(n))
-			for b.Loop() {
-				l.append(p)
+			b.StopTimer()
+			for left := b.N; left > 0; left -= per {
+				l := newBare(b, DefaultCycleBytes)
+				b.StartTimer()
+				for range min(left, per) {
+					l.append(p)
+				}
+				b.StopTimer()
+				l.close()
 			}
 		})
 		b.Run(name+"/queue", func(b *testing.B) {
-			q := mustOpen(b, b.TempDir(), Config{Logger: quiet(), OnRoll: nil})
 			b.ReportAllocs()
 			b.SetBytes(int64(n))
-			k := 0
-			for b.Loop() {
-				i, err := q.Append(p)
-				if err != nil {
+			b.StopTimer()
+			for left := b.N; left > 0; left -= per {
+				q := mustOpen(b, b.TempDir(), Config{Logger: quiet(), FlushEvery: time.Hour})
+				s := q.w.seg
+				if err := s.mu.file.Touch(s.mu.m, 0, s.size); err != nil {
 					b.Fatal(err)
 				}
-				if k++; k&0xffff == 0 {
-					if err := q.ReleaseBefore(i); err != nil {
+				b.StartTimer()
+				for range min(left, per) {
+					if _, err := q.Append(p); err != nil {
 						b.Fatal(err)
 					}
 				}
+				b.StopTimer()
+				mustClose(b, q)
 			}
 		})
 	}
+}
+
+// BenchmarkSustained appends without a pause through one cycle after the other,
+// each a new file that has to be allocated, faulted in and written to the disk:
+// the disk is the limit.
+func BenchmarkSustained(b *testing.B) {
+	p := make([]byte, 128)
+	b.Run("bare", func(b *testing.B) {
+		l := newSparse(b, DefaultCycleBytes)
+		b.SetBytes(int64(len(p)))
+		for b.Loop() {
+			if l.off+256 > int64(len(l.m)) {
+				if err := l.flush(0, int64(len(l.m))); err != nil {
+					b.Fatal(err)
+				}
+				l.close()
+				l = newSparse(b, DefaultCycleBytes)
+			}
+			l.append(p)
+		}
+	})
+	b.Run("queue", func(b *testing.B) {
+		q := mustOpen(b, b.TempDir(), Config{Logger: quiet()})
+		b.ReportAllocs()
+		b.SetBytes(int64(len(p)))
+		k := 0
+		for b.Loop() {
+			i, err := q.Append(p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if k++; k&0xffff == 0 {
+				if err := q.ReleaseBefore(i); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
 }
 
 func BenchmarkFlush(b *testing.B) {

@@ -1,6 +1,10 @@
 package queue
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // Index names one entry of a queue for ever: the number of its cycle in the
 // high 32 bits, its sequence number in the cycle, from 0, in the low 32.
@@ -23,4 +27,25 @@ func (i Index) String() string {
 	b := strconv.AppendUint(nil, uint64(i.Cycle()), 10)
 	b = append(b, ':')
 	return string(strconv.AppendUint(b, uint64(i.Seq()), 10))
+}
+
+// ParseIndex reads the form that String writes, or a plain number.
+func ParseIndex(s string) (Index, error) {
+	c, n, pair := strings.Cut(s, ":")
+	if !pair {
+		i, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("parse index %q: want cycle:sequence or a number", s)
+		}
+		return Index(i), nil
+	}
+	cycle, err := strconv.ParseUint(c, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("parse index %q: bad cycle: want cycle:sequence or a number", s)
+	}
+	seq, err := strconv.ParseUint(n, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("parse index %q: bad sequence: want cycle:sequence or a number", s)
+	}
+	return NewIndex(uint32(cycle), uint32(seq)), nil
 }
