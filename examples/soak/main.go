@@ -40,6 +40,7 @@ func main() {
 	flag.Uint64Var(&s.seed, "seed", rand.Uint64(), "of the first round")
 	flag.StringVar(&s.app, "app", "", "flights, bank or counter only")
 	flag.StringVar(&s.durability, "durability", "", "process or disk only")
+	flag.StringVar(&s.tuning, "journal", "", "large or small only: how much of it between checkpoints")
 	limit := flag.Duration("limit", 20*time.Minute, "give up, and fail, after this time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

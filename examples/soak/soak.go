@@ -31,11 +31,16 @@ var workloads = []workload{
 	{name: "counter", perKill: 100, rate: 2500, run: counter.Run, audit: auditCounter},
 }
 
+// tunings are the engine's parameters of a round: as they come, and with so
+// small a journal between checkpoints that kills hit those too.
+var tunings = []string{"", "checkpoint=512KiB&cycle=256KiB"}
+
 // soak is a number of rounds.
 type soak struct {
 	kills, round    int
 	seed            uint64
-	app, durability string
+	app, durability string // only that; "" for all
+	tuning          string // "large" or "small" journals only
 	tell            func(line string)
 }
 
@@ -68,7 +73,7 @@ func (s soak) run(ctx context.Context) (*summary, error) {
 	began, sum := time.Now(), &summary{}
 	todo := s.rounds()
 	if len(todo) == 0 {
-		return nil, fmt.Errorf("no workload %q in durability %q", s.app, s.durability)
+		return nil, fmt.Errorf("no workload %q in durability %q with %q journals", s.app, s.durability, s.tuning)
 	}
 	var failures []error
 	for sum.kills < s.kills && len(failures) < 3 && ctx.Err() == nil {
@@ -85,8 +90,8 @@ func (s soak) run(ctx context.Context) (*summary, error) {
 			failures = append(failures, err)
 			outcome = "FAILED: " + err.Error()
 		}
-		s.tell(fmt.Sprintf("%4d of %d kills  %5.0f s  %-7s %-7s seed %d  %s",
-			sum.kills, s.kills, sum.elapsed.Seconds(), r.work.name, r.durability, r.seed, outcome))
+		s.tell(fmt.Sprintf("%4d of %d kills  %5.0f s  %-7s %-7s %s  seed %d  %s",
+			sum.kills, s.kills, sum.elapsed.Seconds(), r.work.name, r.durability, r.size(), r.seed, outcome))
 	}
 	if err := ctx.Err(); err != nil && len(failures) == 0 {
 		failures = append(failures, context.Cause(ctx))
@@ -97,22 +102,39 @@ func (s soak) run(ctx context.Context) (*summary, error) {
 // rounds returns the kinds of rounds there are, in turn.
 func (s soak) rounds() []round {
 	var all []round
-	for _, durability := range []string{"process", "disk"} {
-		for _, w := range workloads {
-			if (s.app == "" || s.app == w.name) && (s.durability == "" || s.durability == durability) {
-				all = append(all, round{work: w, durability: durability})
+	for _, tuning := range tunings {
+		for _, durability := range []string{"process", "disk"} {
+			for _, w := range workloads {
+				if s.wants(w.name, durability, tuning) {
+					all = append(all, round{work: w, durability: durability, tuning: tuning})
+				}
 			}
 		}
 	}
 	return all
 }
 
+// wants reports whether the flags leave such a round in.
+func (s soak) wants(app, durability, tuning string) bool {
+	return (s.app == "" || s.app == app) && (s.durability == "" || s.durability == durability) &&
+		(s.tuning == "" || (s.tuning == "small") == (tuning != ""))
+}
+
 // round is one workload on fresh data.
 type round struct {
 	work       workload
 	durability string
+	tuning     string
 	seed       uint64
 	kills      int
+}
+
+// size names the tuning.
+func (r round) size() string {
+	if r.tuning != "" {
+		return "small"
+	}
+	return "large"
 }
 
 func (r round) do(ctx context.Context) (*crash.Result, error) {
@@ -120,7 +142,7 @@ func (r round) do(ctx context.Context) (*crash.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := crash.Job{Dir: filepath.Join(top, r.work.name), Durability: r.durability, Rate: r.work.rate}
+	job := crash.Job{Dir: filepath.Join(top, r.work.name), Durability: r.durability, Tuning: r.tuning, Rate: r.work.rate}
 	units := r.work.perKill * r.kills
 	result, err := r.work.run(ctx, crash.Run{Job: job, Kills: r.kills, Seed: r.seed, Early: 0.15}, units)
 	var differences []string
@@ -134,8 +156,8 @@ func (r round) do(ctx context.Context) (*crash.Result, error) {
 		err = errors.New("no kill landed")
 	}
 	if err != nil {
-		return result, fmt.Errorf("%w\n  data kept in %s; again: go run ./examples/soak --app %s --durability %s --seed %d --kills %d --round %d",
-			err, top, r.work.name, r.durability, r.seed, r.kills, r.kills)
+		return result, fmt.Errorf("%w\n  data kept in %s; again: go run ./examples/soak --app %s --durability %s --journal %s --seed %d --kills %d --round %d",
+			err, top, r.work.name, r.durability, r.size(), r.seed, r.kills, r.kills)
 	}
 	return result, os.RemoveAll(top)
 }

@@ -18,6 +18,7 @@ type Job struct {
 	App        string // which of the program's applications
 	Dir        string // its data
 	Durability string // "process" or "disk"
+	Tuning     string // more parameters for the engine, as in "checkpoint=1MiB"; may be empty
 	From       int    // units below have been answered
 	Units      int    // how many there are
 	Rate       int    // units submitted in a second; 0: as fast as Window allows
@@ -28,7 +29,11 @@ type Job struct {
 
 // Engine is the URL of the job's engine.
 func (j Job) Engine() string {
-	return "local:" + j.Dir + "?durability=" + j.Durability
+	engine := "local:" + j.Dir + "?durability=" + j.Durability
+	if j.Tuning != "" {
+		engine += "&" + j.Tuning
+	}
+	return engine
 }
 
 // App is an application that can be run as a child: it opens its data, submits

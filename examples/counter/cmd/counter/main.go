@@ -48,7 +48,9 @@ func main() {
 		fmt.Fprintf(os.Stderr, "counter: %v\nthe data are kept in %s\n", err, dir)
 		os.Exit(1)
 	}
-	os.RemoveAll(dir)
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, "counter: remove data:", err)
+	}
 }
 
 // show kills each variant at its bad moments.

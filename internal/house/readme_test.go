@@ -1,0 +1,71 @@
+package house
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The first program of the README is one that runs: examples/hello, without its
+// package comment.
+func TestReadmeProgramIsTheExample(t *testing.T) {
+	readme := read(t, "README.md")
+	_, rest, ok := strings.Cut(readme, "```go\n")
+	program, _, ok2 := strings.Cut(rest, "```\n")
+	if !ok || !ok2 {
+		t.Fatal("README.md shows no program")
+	}
+	_, example, ok := strings.Cut(read(t, "examples/hello/main.go"), "package main\n")
+	if !ok {
+		t.Fatal("examples/hello/main.go is no program")
+	}
+	if program != "package main\n"+example {
+		t.Error("the program in README.md is not that of examples/hello/main.go: copy it")
+	}
+}
+
+var (
+	link = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+	code = regexp.MustCompile("(?s)```.*?```")
+)
+
+// Links within the tree lead somewhere.
+func TestLinks(t *testing.T) {
+	pages, err := filepath.Glob("../../*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/*/*.md", "../../examples/*/*.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, more...)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllSubmatch(code.ReplaceAll(text, nil), -1) {
+			if bytes.Contains(m[1], []byte("://")) {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(m[1]))); err != nil {
+				t.Errorf("%s links to %s: %v", page, m[1], err)
+			}
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
