@@ -69,3 +69,24 @@ func read(t *testing.T, file string) string {
 	}
 	return string(text)
 }
+
+var functionLink = regexp.MustCompile("\\[`(?:\\w+\\.)?(\\w+)`\\]\\((\\.\\./[^)]+\\.go)\\)")
+
+// The functions that docs/architecture.md names are in the files it says.
+func TestArchitectureNamesFunctions(t *testing.T) {
+	found := functionLink.FindAllStringSubmatch(read(t, "docs/architecture.md"), -1)
+	if len(found) < 10 {
+		t.Fatalf("found %d functions in docs/architecture.md: has its form changed?", len(found))
+	}
+	for _, m := range found {
+		file, err := os.ReadFile(filepath.Join("../../docs", m[2]))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		declared := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + m[1] + `[\[(]`)
+		if !declared.Match(file) {
+			t.Errorf("docs/architecture.md: no function %s in %s", m[1], m[2])
+		}
+	}
+}
