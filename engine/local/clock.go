@@ -1,0 +1,10 @@
+package local
+
+func (e *Engine) wakeClock() {
+	select {
+	case e.alarm <- struct{}{}:
+	default:
+	}
+}
+
+func (e *Engine) keepTime() { <-e.quit }

@@ -1,0 +1,297 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/queue"
+)
+
+// journal is what the engine needs of its queue.
+type journal interface {
+	Append(p []byte) (queue.Index, error)
+	Last() queue.Index
+	Durable() queue.Index
+	WaitDurable(ctx context.Context, i queue.Index) error
+	Read(i queue.Index) ([]byte, error)
+	NewTailer(from queue.Index) *queue.Tailer
+	First() queue.Index
+	Cycles() []queue.CycleInfo
+	ReleaseBefore(i queue.Index) error
+	Unmap(before queue.Index)
+	Err() error
+	Close() error
+}
+
+// Engine is the embedded engine on one directory. All methods are safe for
+// concurrent use.
+type Engine struct {
+	set  *settings
+	log  journal
+	st   *store
+	done *completions
+
+	// last is the newest applied record. It is stored under mu and read without.
+	last atomic.Uint64
+
+	mu struct {
+		sync.Mutex
+		f       *flow
+		members []*member // living
+		failed  error     // final
+		closing bool
+	}
+
+	alarm  chan struct{} // wakes the clock; one slot: it looks at everything then
+	quit   chan struct{}
+	owned  sync.WaitGroup
+	opened time.Time
+	refs   int // guarded by the registry's mutex
+	saver  saver
+}
+
+// errClosed is the cause of what fails because the engine was closed.
+var errClosed = errors.New("the engine is closed")
+
+// unavailable is an error of the engine as a whole.
+func unavailable(err error) error { return &engine.Error{Code: engine.ErrUnavailable, Err: err} }
+
+// usable says why the engine takes no records. mu is held.
+func (e *Engine) usable() error {
+	switch {
+	case e.mu.failed != nil:
+		return unavailable(e.mu.failed)
+	case e.mu.closing:
+		return unavailable(errClosed)
+	}
+	return nil
+}
+
+// append puts the record in w into the journal. mu is held. On an error
+// nothing was recorded: a full disk is over once there is space again, a
+// failed flush never.
+func (e *Engine) append(w *encoder) (engine.Position, error) {
+	i, err := e.log.Append(w.b)
+	if err == nil {
+		if e.saver.bytes += int64(len(w.b)) + entryOverhead; e.saver.bytes >= e.set.checkpointBytes {
+			e.saver.due()
+		}
+		return engine.Position(i), nil
+	}
+	switch {
+	case errors.Is(err, queue.ErrTooLarge):
+		return 0, &engine.Error{Code: engine.ErrTooLarge, Err: err}
+	case errors.Is(err, queue.ErrFull):
+	default:
+		e.fail(err)
+	}
+	return 0, unavailable(err)
+}
+
+// applied makes the record at p the newest. mu is held.
+func (e *Engine) applied(p engine.Position) {
+	e.mu.f.last = p
+	e.last.Store(uint64(p))
+}
+
+// fail ends the engine for good: nothing is recorded and nothing commits any
+// more. mu is held.
+func (e *Engine) fail(err error) {
+	if e.mu.failed != nil {
+		return
+	}
+	e.mu.failed = err
+	if !e.mu.closing {
+		e.set.Logger.Error("local engine: failed, nothing is recorded any more", "dir", e.set.dir, "error", err)
+	}
+	for _, m := range e.mu.members {
+		e.mu.f.expel(m)
+		close(m.fenced)
+	}
+	e.mu.members = nil
+}
+
+func (e *Engine) failLater(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fail(err)
+}
+
+// committed reports whether the record at p counts.
+func (e *Engine) committed(p engine.Position) bool {
+	if e.set.durability == queue.Process {
+		return uint64(p) <= e.last.Load()
+	}
+	return queue.Index(p) <= e.log.Durable()
+}
+
+// wait returns when the record at p counts.
+func (e *Engine) wait(ctx context.Context, p engine.Position) error {
+	if e.set.durability == queue.Process {
+		if uint64(p) <= e.last.Load() {
+			return nil
+		}
+		return unavailable(fmt.Errorf("wait for record %v: there is no such record", queue.Index(p)))
+	}
+	err := e.log.WaitDurable(ctx, queue.Index(p))
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return context.Cause(ctx)
+	}
+	if e.log.Err() != nil {
+		e.failLater(err)
+	}
+	return unavailable(err)
+}
+
+// commit is wait for what is not up to a caller's context.
+func (e *Engine) commit(p engine.Position) error { return e.wait(context.Background(), p) }
+
+// Join implements engine.Engine. The joining is committed before anything is
+// delivered: a session's number is never used again, whatever is cut.
+func (e *Engine) Join(ctx context.Context, c engine.Component, h engine.Handler) (engine.Session, error) {
+	m := &member{Component: c, handler: h, joined: e.set.Now(), fenced: make(chan struct{})}
+	p, err := e.recordJoin(m)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.wait(ctx, p); err != nil {
+		e.end(m, true)
+		return nil, err
+	}
+	s := &session{e: e, m: m}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.usable(); err != nil {
+		return nil, err
+	}
+	e.mu.f.admit(m)
+	return s, nil
+}
+
+func (e *Engine) recordJoin(m *member) (engine.Position, error) {
+	w := newEncoder()
+	defer w.free()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.usable(); err != nil {
+		return 0, err
+	}
+	for _, x := range e.mu.members {
+		if x.Name == m.Name {
+			return 0, &engine.Error{Code: engine.ErrUnavailable, Err: fmt.Errorf("join component %q: one of that name is living (session %d)", m.Name, x.number)}
+		}
+	}
+	f := e.mu.f
+	m.number = f.lastSession + 1
+	w.joined(m.number, &m.Component)
+	at, err := e.append(w)
+	if err != nil {
+		return 0, err
+	}
+	op := joinedOp{number: m.number, name: m.Name}
+	for i := range m.Types {
+		op.types = append(op.types, m.Types[i].Name)
+	}
+	f.join(op)
+	e.mu.members = append(e.mu.members, m)
+	e.applied(at)
+	return at, nil
+}
+
+// join applies the op joined.
+func (f *flow) join(op joinedOp) {
+	f.lastSession = max(f.lastSession, op.number)
+	f.sessions[op.number] = op
+}
+
+// Fail declares a component failed, as if its process had died: what it does
+// from then on does not count, and its actors are placed anew once that is
+// committed. It is for tests of what stands on an engine.
+func (e *Engine) Fail(s engine.Session) error {
+	ls, ok := s.(*session)
+	if !ok || ls.e != e {
+		return fmt.Errorf("fail session %d: not one of this engine", s.Number())
+	}
+	return e.end(ls.m, false)
+}
+
+// end takes a component out: its failure, or its leaving, is recorded and
+// committed before anything acts on it.
+func (e *Engine) end(m *member, left bool) error {
+	gone, at, err := e.recordEnd(m, left)
+	if err != nil || at == 0 {
+		return err
+	}
+	if err := e.commit(at); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.mu.failed != nil {
+		return unavailable(e.mu.failed)
+	}
+	e.mu.f.replace()
+	for _, p := range gone {
+		if p.status == inFlow && p.host != nil && !p.host.gone {
+			p.host.handler.CallerGone(p.req)
+		}
+	}
+	return nil
+}
+
+func (e *Engine) recordEnd(m *member, left bool) (abandoned []*pending, at engine.Position, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if m.gone {
+		return nil, 0, nil
+	}
+	if err := e.usable(); err != nil {
+		return nil, 0, err
+	}
+	f := e.mu.f
+	mine := func(p *pending) bool { return p.host == m }
+	abandoned = f.abandoned(mine)
+	l := f.lose(mine, left)
+	l.sessions, l.when = []uint64{m.number}, e.set.Now()
+	if at, err = e.recordLosses(l); err != nil {
+		return nil, 0, err
+	}
+	f.expel(m)
+	e.drop(m)
+	return abandoned, at, nil
+}
+
+// drop takes m out of the living. mu is held.
+func (e *Engine) drop(m *member) {
+	for i, x := range e.mu.members {
+		if x == m {
+			e.mu.members = append(e.mu.members[:i], e.mu.members[i+1:]...)
+			close(m.fenced)
+			return
+		}
+	}
+}
+
+// recordLosses appends and applies the records of l. mu is held.
+func (e *Engine) recordLosses(l *losses) (at engine.Position, err error) {
+	w := newEncoder()
+	defer w.free()
+	for _, part := range l.split() {
+		w.reset()
+		w.lost(part)
+		if at, err = e.append(w); err != nil {
+			return 0, err
+		}
+		e.mu.f.lost(part, at)
+		e.applied(at)
+	}
+	return at, nil
+}

@@ -1,0 +1,273 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/queue"
+)
+
+func init() { engine.Register("local", Open) }
+
+// open engines of this process by directory.
+var running struct {
+	sync.Mutex
+	engines map[string]*opening
+}
+
+// opening is an engine that is open or being opened.
+type opening struct {
+	ready chan struct{} // closed when e or err is set
+	e     *Engine
+	err   error
+	refs  int
+}
+
+// Open opens the engine on a directory: local:./data, with parameters that the
+// package comment lists. The directory is made if it is missing. Opened again
+// in the same process it is the same engine, until the last Close.
+//
+// An error that matches *queue.LockedError names the process that has it open;
+// a *queue.CorruptError says what to do.
+func Open(_ context.Context, u *url.URL, o engine.Options) (engine.Engine, error) {
+	s, err := parseURL(u, o)
+	if err != nil {
+		return nil, fmt.Errorf("open engine %s: %w", u, err)
+	}
+	e, err := share(s)
+	if err != nil {
+		return nil, fmt.Errorf("open engine %s: %w", u, err)
+	}
+	return &handle{Engine: e}, nil
+}
+
+// handle is one opening of an engine. Closing it twice closes it once.
+type handle struct {
+	*Engine
+	once sync.Once
+}
+
+// Close ends this opening; the last one ends the engine.
+func (h *handle) Close() (err error) {
+	h.once.Do(func() { err = unshare(h.Engine) })
+	return err
+}
+
+// share opens the engine of a directory, or joins those who have it open.
+func share(s *settings) (*Engine, error) {
+	running.Lock()
+	if running.engines == nil {
+		running.engines = map[string]*opening{}
+	}
+	op := running.engines[s.dir]
+	mine := op == nil
+	if mine {
+		op = &opening{ready: make(chan struct{})}
+		running.engines[s.dir] = op
+	}
+	op.refs++
+	running.Unlock()
+	if mine {
+		op.e, op.err = openEngine(s)
+		close(op.ready)
+	}
+	<-op.ready
+	err := op.err
+	if err == nil && !mine {
+		err = op.e.suits(s)
+	}
+	if err != nil {
+		running.Lock()
+		if op.refs--; op.refs == 0 && op.err != nil {
+			delete(running.engines, s.dir)
+		}
+		running.Unlock()
+		return nil, err
+	}
+	return op.e, nil
+}
+
+func unshare(e *Engine) error {
+	running.Lock()
+	op := running.engines[e.set.dir]
+	op.refs--
+	last := op.refs == 0
+	running.Unlock()
+	if !last {
+		return nil
+	}
+	err := e.close()
+	running.Lock()
+	delete(running.engines, e.set.dir)
+	running.Unlock()
+	return err
+}
+
+// suits refuses a second opening that asks for something else.
+func (e *Engine) suits(s *settings) error {
+	switch {
+	case s.durability != e.set.durability:
+		return fmt.Errorf("%s is open in this process with durability %s, not %s", s.dir, e.set.durability, s.durability)
+	case s.App != e.set.App:
+		return fmt.Errorf("%s is open in this process for the application %q, not %q", s.dir, e.set.App, s.App)
+	}
+	return nil
+}
+
+// openEngine opens the directory, brings the flow back from the newest
+// checkpoint and the journal behind it, and begins a new epoch.
+func openEngine(s *settings) (_ *Engine, err error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make directory: %w", err)
+	}
+	e := &Engine{set: s, alarm: make(chan struct{}, 1), quit: make(chan struct{})}
+	e.opened = s.Now()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.letGo())
+		}
+	}()
+	q, err := queue.Open(filepath.Join(s.dir, "journal"), queue.Config{
+		CycleBytes: s.cycleBytes, Durability: s.durability, Logger: s.Logger, OnRoll: e.rolled,
+	})
+	if err != nil {
+		return nil, explain(err)
+	}
+	e.log = q
+	return e, e.start()
+}
+
+// explain adds what to do to the errors of the journal.
+func explain(err error) error {
+	if _, locked := errors.AsType[*queue.LockedError](err); locked {
+		return fmt.Errorf("%w; stop it, or connect to it instead of opening its data", err)
+	}
+	return err
+}
+
+// start opens what stands beside the journal, and replays.
+func (e *Engine) start() (err error) {
+	e.done = newCompletions(e)
+	e.mu.f = newFlow(e.done)
+	if e.st, err = openStore(filepath.Join(e.set.dir, "state"), e); err != nil {
+		return err
+	}
+	from, err := e.restore()
+	if err != nil {
+		return err
+	}
+	if err := e.replay(from); err != nil {
+		return err
+	}
+	at, err := e.beginEpoch()
+	if err != nil {
+		return err
+	}
+	if err := e.commit(at); err != nil {
+		return err
+	}
+	e.owned.Go(e.keepTime)
+	e.owned.Go(e.keepSaving)
+	return nil
+}
+
+// replay applies the records behind a position.
+func (e *Engine) replay(from engine.Position) error {
+	if from != 0 {
+		from++
+	}
+	t := e.log.NewTailer(queue.Index(from))
+	defer t.Close()
+	f := e.mu.f
+	for {
+		i, b, ok, err := t.TryNext()
+		if err != nil {
+			return fmt.Errorf("read journal: %w", err)
+		}
+		if !ok {
+			break
+		}
+		if err := f.replayRecord(b, engine.Position(i)); err != nil {
+			return err
+		}
+	}
+	if f.app != "" && f.app != e.set.App {
+		return fmt.Errorf("the data belong to the application %q, not %q; name another directory", f.app, e.set.App)
+	}
+	e.last.Store(uint64(f.last))
+	return nil
+}
+
+// beginEpoch records that all sessions on record have failed, and a new epoch.
+// A request may have begun only if a session hosted its type.
+func (e *Engine) beginEpoch() (engine.Position, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f := e.mu.f
+	hosted := map[string]bool{}
+	for _, s := range f.sessions {
+		for _, t := range s.types {
+			hosted[t] = true
+		}
+	}
+	if len(hosted) > 0 {
+		l := f.lose(func(p *pending) bool { return hosted[p.req.Actor.Type] }, false)
+		l.when = e.opened
+		if _, err := e.recordLosses(l); err != nil {
+			return 0, err
+		}
+	}
+	w := newEncoder()
+	defer w.free()
+	w.opened(f.epoch+1, e.set.App)
+	at, err := e.append(w)
+	if err != nil {
+		return 0, err
+	}
+	f.epoch++
+	f.app = e.set.App
+	clear(f.sessions)
+	e.applied(at)
+	f.strand()
+	return at, nil
+}
+
+// close ends the engine.
+func (e *Engine) close() error {
+	e.mu.Lock()
+	if e.mu.closing {
+		e.mu.Unlock()
+		return nil
+	}
+	e.mu.closing = true
+	for _, m := range e.mu.members {
+		e.mu.f.expel(m)
+		close(m.fenced)
+	}
+	e.mu.members = nil
+	failed := e.mu.failed
+	e.mu.Unlock()
+	close(e.quit)
+	e.owned.Wait()
+	if failed == nil {
+		e.lastCheckpoint()
+	}
+	return e.letGo()
+}
+
+// letGo closes what is open.
+func (e *Engine) letGo() (err error) {
+	if e.st != nil {
+		err = e.st.close()
+	}
+	if e.log != nil {
+		err = errors.Join(err, e.log.Close())
+	}
+	return err
+}

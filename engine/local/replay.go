@@ -1,0 +1,182 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/queue"
+)
+
+// replayRecord applies a record of the journal.
+func (f *flow) replayRecord(b []byte, at engine.Position) error {
+	d := decoder{b: b}
+	for d.next() {
+		if err := f.replayOp(d.n, d.p, at); err != nil {
+			return fmt.Errorf("replay record %v: op %d: %w", queue.Index(at), d.n, err)
+		}
+	}
+	if d.err != nil {
+		return fmt.Errorf("replay record %v: %w", queue.Index(at), d.err)
+	}
+	f.last = at
+	return nil
+}
+
+var errNewer = errors.New("written by a newer version")
+
+func (f *flow) replayOp(op protowire.Number, b []byte, at engine.Position) error {
+	switch op {
+	case opRequest:
+		var x requestOp
+		if err := x.decode(b, &f.names); err != nil {
+			return err
+		}
+		f.replayRequest(&x, at)
+		return nil
+	case opOutcome:
+		return f.replayOutcome(b, at)
+	case opWrites:
+		var x writesOp
+		if err := x.decode(b); err != nil {
+			return err
+		}
+		f.replayWrites(&x)
+		return nil
+	case opReminder:
+		c, err := decodeReminder(b)
+		if err == nil {
+			f.remind(&c, at)
+		}
+		return err
+	case opLost:
+		var l losses
+		if err := l.decode(b); err != nil {
+			return err
+		}
+		f.lost(&l, at)
+		return nil
+	case opOpened, opJoined:
+		var x joinedOp
+		if err := x.decode(b); err != nil {
+			return err
+		}
+		if op == opJoined {
+			f.join(x)
+			return nil
+		}
+		f.epoch, f.app = x.number, x.name
+		clear(f.sessions)
+		return nil
+	case opAdvanced, opPaused, opPurged:
+		x, err := decodeActorOp(b)
+		if err == nil {
+			f.replayActorOp(op, &x, at)
+		}
+		return err
+	case opBegin, opEnding, opParked, opResumed, opSettled, opDue, opPostponed:
+		return f.replayIDOp(op, b, at)
+	}
+	return fmt.Errorf("unknown kind: %w", errNewer)
+}
+
+func (f *flow) replayRequest(x *requestOp, at engine.Position) {
+	r := x.r
+	if !x.caller.IsZero() {
+		r.Caller = f.frameOf(x.caller)
+	}
+	f.request(&r, x.sender, x.scheduled, at)
+}
+
+// frameOf is the frame of an invocation that calls. It is in the flow, since
+// what it sends is recorded only while it is.
+func (f *flow) frameOf(id engine.ID) *engine.Frame {
+	if p := f.reqs[id]; p != nil {
+		return &p.req.Frame
+	}
+	return &engine.Frame{ID: id}
+}
+
+func (f *flow) replayOutcome(b []byte, at engine.Position) error {
+	x := &outcomeOp{}
+	if err := x.decode(b); err != nil {
+		return err
+	}
+	p := f.reqs[x.id]
+	if p == nil {
+		return nil
+	}
+	if x.tail != nil && p.status == inFlow {
+		var t requestOp
+		if err := t.decode(x.tail, &f.names); err != nil {
+			return err
+		}
+		x.out.Tail = p.req.Tail(t.r.Actor, t.r.Method, t.r.Payload, t.r.InPlace)
+		x.out.Tail.Step = t.r.Step
+	}
+	if p.status == inFlow {
+		f.outcome(p, &x.ending, at)
+		return nil
+	}
+	f.settle(p) // scheduled, parked or failed, and ended by an operator
+	f.done.add(x.id, at)
+	return nil
+}
+
+func (f *flow) replayWrites(x *writesOp) {
+	a := x.actor
+	if !x.by.IsZero() {
+		p := f.reqs[x.by]
+		if p == nil {
+			return
+		}
+		a = p.req.Actor
+	}
+	f.write(f.entry(a), x.ws)
+}
+
+func (f *flow) replayActorOp(op protowire.Number, x *smallOp, at engine.Position) {
+	switch op {
+	case opAdvanced:
+		f.advance(x.actor, x.name, x.time)
+	case opPaused:
+		f.pause(x.actor, x.n[3] != 0)
+	case opPurged:
+		f.purge(x.actor, x.time, at)
+	}
+}
+
+func (f *flow) replayIDOp(op protowire.Number, b []byte, at engine.Position) error {
+	if op == opEnding {
+		x := &outcomeOp{}
+		if err := x.decode(b); err != nil {
+			return err
+		}
+		if p := f.reqs[x.id]; p != nil {
+			f.overrule(p, &x.out)
+		}
+		return nil
+	}
+	x, err := decodeIDOp(b)
+	p := f.reqs[x.id]
+	if err != nil || p == nil {
+		return err
+	}
+	switch op {
+	case opBegin:
+		f.begin(x.id, uint32(x.n[4]))
+	case opParked:
+		f.park(p, x.fail, x.time, at)
+	case opResumed:
+		f.resume(p, at)
+	case opSettled:
+		f.settle(p)
+	case opDue:
+		f.arrive(p, at)
+	case opPostponed:
+		f.postpone(p, at)
+	}
+	return nil
+}
