@@ -1,0 +1,127 @@
+// Command dbos does the durable-counter job of pawl bench call with DBOS
+// Transact for Go, in process, with the same flags and the same JSON fields:
+// add one to a counter by its key in a workflow that survives kill -9, and
+// return the new value.
+//
+//	go run . --store postgres --clients 64 --keys 1000 --json
+//
+// It is a module of its own, so that what DBOS needs does not enter Pawl's.
+// The counter is written in DBOS's own database (RunAsTransaction on the system
+// database), which is its fastest way: one transaction holds the counter and the
+// record of the step. Both stores flush what they commit.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/dbos-inc/dbos-transact-golang/dbos"
+
+	"github.com/pawl-go/pawl/bench/measure"
+)
+
+type options struct {
+	store    string
+	dir      string
+	clients  int
+	keys     int
+	depth    int
+	duration time.Duration
+	ops      int
+	json     bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var o options
+	flag.StringVar(&o.store, "store", "postgres", "postgres (a private server is started; its programs must be installed) or sqlite")
+	flag.StringVar(&o.dir, "dir", "", "where the data go; default: a temporary directory")
+	flag.IntVar(&o.clients, "clients", 1, "clients, each of which waits for one call after the other")
+	flag.IntVar(&o.keys, "keys", 1, "counters")
+	flag.IntVar(&o.depth, "depth", 1, "workflows in one operation, each a child of the one before")
+	flag.DurationVar(&o.duration, "duration", 5*time.Second, "how long")
+	flag.IntVar(&o.ops, "ops", 0, "or how many operations")
+	flag.BoolVar(&o.json, "json", false, "print JSON")
+	flag.Parse()
+	if err := run(ctx, &o, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "dbos:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o *options, w io.Writer) error {
+	dir, err := os.MkdirTemp(o.dir, "dbos")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	flushes, err := measure.Flushes(ctx, dir, 140, time.Second)
+	if err != nil {
+		return err
+	}
+	s, err := openStore(ctx, o.store, dir, o.clients)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	c, err := dbos.NewContext(ctx, dbos.Config{
+		AppName: "counter-bench", Logger: slog.New(slog.DiscardHandler),
+		SystemDBPool: s.pool, SQLiteSystemDB: s.sqlite,
+	})
+	if err != nil {
+		return fmt.Errorf("open dbos: %w", err)
+	}
+	job, err := newJob(c, s)
+	if err != nil {
+		return err
+	}
+	if err := dbos.Launch(c); err != nil {
+		return fmt.Errorf("launch dbos: %w", err)
+	}
+	defer dbos.Shutdown(c, 5*time.Second)
+
+	load := measure.Load{Clients: o.clients, Duration: o.duration, Ops: o.ops, CPU: s.cpu}
+	sum := make([]int64, o.clients)
+	random := make([]*rand.Rand, o.clients)
+	for i := range random {
+		random[i] = rand.New(rand.NewPCG(1, uint64(i)))
+	}
+	res, err := load.Run(ctx, func(client, _ int) error {
+		key := strconv.Itoa(random[client].IntN(o.keys))
+		h, err := dbos.RunWorkflow(c, job.add, input{Key: key, Depth: o.depth})
+		if err != nil {
+			return err
+		}
+		v, err := h.GetResult()
+		sum[client] += v
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r := measure.Report{
+		System: "dbos/" + o.store, Durability: measure.Disk,
+		Clients: o.clients, Keys: o.keys, Depth: o.depth,
+	}
+	r.Take(res)
+	r.TakeFlushes(flushes)
+	if o.json {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(&r)
+	}
+	r.Print(w)
+	return nil
+}
