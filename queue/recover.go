@@ -204,7 +204,9 @@ func (r *recovering) settle() error {
 		q.recovery = r.torn
 		q.cfg.Logger.Warn("queue: set a torn tail aside", "path", q.path, "report", r.torn)
 	}
-	for i := r.active + 1; i < len(r.cycles); i++ { // prepared, never used
+	// Prepared, never used. The last one goes first, durably: a gap between two
+	// cycles would look like damage.
+	for i := len(r.cycles) - 1; i > r.active; i-- {
 		if err := errors.Join(r.files[i].Close(), r.remove(i)); err != nil {
 			return fmt.Errorf("remove spare cycle %s: %w", r.segs[i].name, err)
 		}
@@ -241,9 +243,9 @@ func (r *recovering) settle() error {
 
 func (r *recovering) remove(i int) error {
 	if r.segs[i].name == "" {
-		return nil // set aside
+		return nil // done by setAside
 	}
-	return r.q.dir.Remove(r.segs[i].name)
+	return errors.Join(r.q.dir.Remove(r.segs[i].name), r.q.dir.Sync())
 }
 
 // keep takes over a cycle that is over; one without a seal is sealed later.
@@ -329,15 +331,19 @@ func (r *recovering) setAside() error {
 		t.Files = append(t.Files, name)
 		t.Bytes += r.tail.end - t.Offset
 	}
-	for i := r.active + 1; i < len(r.cycles); i++ {
+	for i := len(r.cycles) - 1; i > r.active; i-- { // the last one first, as in settle
+		later := r.segs[i]
 		if r.behind[i-r.active-1].end == 0 {
+			if err := r.remove(i); err != nil {
+				return err
+			}
+			later.name = ""
 			continue
 		}
-		later := r.segs[i]
 		name := fmt.Sprintf("%s-%d.cycle", base, later.cycle)
 		size, err := r.files[i].Size()
 		if err == nil {
-			err = q.dir.Rename(later.name, name)
+			err = errors.Join(q.dir.Rename(later.name, name), q.dir.Sync())
 		}
 		if err != nil {
 			return err
