@@ -4,13 +4,48 @@ import (
 	"context"
 
 	"github.com/pawl-go/pawl/internal/runtime"
+	"github.com/pawl-go/pawl/internal/v1"
 )
 
 // openControl opens what lets others talk to a running program: the control
-// socket of the local engine, DIR/pawl.sock (0600), with /v1. What it opens it
-// adds to a.mu.onClose, which Close runs before the component leaves. Start
-// calls it with a.mu held, once the component has joined.
-func (a *App) openControl(_ context.Context, _ *runtime.Component) error {
-	// internal/v1 is served from here.
+// socket of an engine that has a data directory, DIR/pawl.sock (0600), with
+// /v1. What it opens it adds to a.mu.onClose, which Close runs before the
+// component leaves. Start calls it with a.mu held, once the component has
+// joined.
+func (a *App) openControl(ctx context.Context, comp *runtime.Component) error {
+	eng, ok := a.eng.(interface{ DataDir() string })
+	if !ok || eng.DataDir() == "" {
+		return nil
+	}
+	stop, err := v1.ServeShared(ctx, eng.DataDir(), v1.Config{
+		Runtime:      v1.Of(comp),
+		App:          a.cfg.App,
+		MapCells:     a.reg.mapCells,
+		PayloadLimit: int64(a.cfg.Limits.Payload),
+		Logger:       a.cfg.Logger,
+	})
+	if err != nil {
+		// The application does its work without; only the command line does not
+		// reach it.
+		a.cfg.Logger.Warn("no control socket: the command line will not find this program", "error", err)
+		return nil
+	}
+	a.mu.onClose = append(a.mu.onClose, stop)
 	return nil
+}
+
+// mapCells names the map cells of a type, as their keys are recorded. The
+// registry does not change any more.
+func (r *registry) mapCells(kind string) []string {
+	t := r.byName[kind]
+	if t == nil {
+		return nil
+	}
+	var names []string
+	for _, c := range t.cells {
+		if c.inMap {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }

@@ -55,20 +55,6 @@ func Serve(l net.Listener, h http.Handler, log *slog.Logger) *Server {
 	return s
 }
 
-// ServeIn opens the socket in the data directory dir and serves a Handler
-// made of cfg there.
-func ServeIn(ctx context.Context, dir string, cfg Config) (*Server, error) {
-	h, err := New(cfg)
-	if err != nil {
-		return nil, err
-	}
-	l, err := Listen(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	return Serve(l, h, cfg.Logger), nil
-}
-
 // Close stops listening, ends the long polls, lets other requests end for two
 // seconds, and drops what is left. It is called once.
 func (s *Server) Close() error {

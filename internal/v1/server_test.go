@@ -18,7 +18,7 @@ import (
 
 func start(t *testing.T, dir string, f *fake) *client.Client {
 	t.Helper()
-	s, err := v1.ServeIn(t.Context(), dir, v1.Config{Runtime: f, Logger: slog.New(slog.DiscardHandler)})
+	stop, err := v1.ServeShared(t.Context(), dir, v1.Config{Runtime: f, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func start(t *testing.T, dir string, f *fake) *client.Client {
 	}
 	t.Cleanup(func() {
 		c.Close()
-		if err := s.Close(); err != nil {
+		if err := stop(); err != nil {
 			t.Error(err)
 		}
 		if _, err := os.Lstat(filepath.Join(dir, v1.SocketName)); !os.IsNotExist(err) {
@@ -127,7 +127,7 @@ func TestNoWayIsShortEnough(t *testing.T) {
 func TestCloseEndsLongPolls(t *testing.T) {
 	dir := shortDir(t)
 	f := newFake()
-	s, err := v1.ServeIn(t.Context(), dir, v1.Config{Runtime: f, Logger: slog.New(slog.DiscardHandler)})
+	stop, err := v1.ServeShared(t.Context(), dir, v1.Config{Runtime: f, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestCloseEndsLongPolls(t *testing.T) {
 	for f.sent() == 0 {
 		time.Sleep(time.Millisecond) //nolint:forbidigo // the fake has no signal for it
 	}
-	if err := s.Close(); err != nil {
+	if err := stop(); err != nil {
 		t.Error(err)
 	}
 	if err := <-sent; !errors.Is(err, engine.ErrOutcomeUnknown) {
@@ -178,5 +178,44 @@ func TestClientListsAllPages(t *testing.T) {
 	}
 	if len(seen) != 1203 || n != 7 {
 		t.Errorf("listed %d and %d", len(seen), n)
+	}
+}
+
+func TestComponentsShareASocket(t *testing.T) {
+	dir := shortDir(t)
+	one, two := newFake(), newFake()
+	one.outcome, two.outcome = value("1"), value("2")
+	quiet := slog.New(slog.DiscardHandler)
+	stopOne, err := v1.ServeShared(t.Context(), dir, v1.Config{Runtime: one, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopTwo, err := v1.ServeShared(t.Context(), dir, v1.Config{Runtime: two, Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := client.Open(dir)
+	defer c.Close()
+	call := func() string {
+		r, err := c.Call(t.Context(), client.Target{Type: "Account", ID: "a", Method: "Deposit"}, nil, "", -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(r.Value)
+	}
+	if got := call(); got != "1" {
+		t.Errorf("%s answered", got)
+	}
+	if err := stopOne(); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(); got != "2" {
+		t.Errorf("%s answered after the first had left", got)
+	}
+	if err := stopTwo(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Ready(t.Context(), time.Minute); !isUnreachable(err) {
+		t.Error(err)
 	}
 }
