@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 )
@@ -374,10 +375,10 @@ func (r *recovering) setAside() error {
 func (r *recovering) copyTail(name string, from, to int64) error {
 	b := make([]byte, to-from)
 	n, err := r.files[r.active].ReadAt(b, from)
-	if n < len(b) {
+	if n < len(b) && !errors.Is(err, io.EOF) { // a short file has no more
 		return fmt.Errorf("read torn tail: %w", err)
 	}
-	return writeFile(r.q.dir, name, b)
+	return writeFile(r.q.dir, name, b[:n])
 }
 
 // writeFile makes a file with the content, flushed.

@@ -138,7 +138,7 @@ func (s *scanner) walk(visit func(off int64, seq uint32, e entry, p []byte) erro
 // remnant is what lies behind the place where a walk stopped.
 type remnant struct {
 	end   int64 // of the last byte that is not zero; 0: there is none
-	whole int   // entries that check
+	whole int   // messages that check
 	mark  int64 // highest mark among them
 }
 
@@ -188,7 +188,9 @@ func (s *scanner) resync(off, to int64, r *remnant) int64 {
 		}
 		if off+entryHeader <= s.size {
 			if e, _, present, err := s.whole(off); present && err == nil {
-				r.whole++
+				if e.kind == kindData {
+					r.whole++
+				}
 				r.mark = max(r.mark, e.mark)
 				off += e.size()
 				r.end = off
