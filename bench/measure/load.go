@@ -17,7 +17,7 @@ type Load struct {
 	Clients  int           // default 1
 	Duration time.Duration // how long; default 5 s
 	Ops      int           // or how many operations in all
-	Warm     time.Duration // not measured before; default a tenth of Duration, at most 1 s
+	Warm     time.Duration // not measured before; default a tenth of Duration, at most 1 s; negative: none
 	// CPU adds the processor time of other processes that serve the load.
 	CPU func() time.Duration
 	// Progress is told ten times a second how far it is; from 0 to 1.
@@ -57,6 +57,9 @@ func (l Load) Run(ctx context.Context, op func(client, n int) error) (*Result, e
 	}
 	if l.Warm == 0 {
 		l.Warm = min(l.Duration/10, time.Second)
+	}
+	if l.Warm < 0 {
+		return l.run(ctx, op, 0)
 	}
 	warm := l
 	warm.Duration, warm.Progress, warm.Ops = l.Warm, nil, min(l.Ops, l.Ops/10+l.Clients)

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/pawl-go/pawl/internal/v1"
@@ -28,10 +29,21 @@ func main() {
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) v1.Exit {
 	c := &cli{in: in, out: out, errs: errs, colour: isTerminal(out), getenv: os.Getenv}
 	root := c.root()
-	root.SetArgs(args)
+	root.SetArgs(longJSON(args))
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return v1.ExitDone
 	}
 	return c.explain(err)
+}
+
+// longJSON lets -json stand for --json, as bench commands elsewhere have it.
+func longJSON(args []string) []string {
+	for i, a := range args {
+		if a == "-json" {
+			args = slices.Clone(args)
+			args[i] = "--json"
+		}
+	}
+	return args
 }

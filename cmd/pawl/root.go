@@ -59,9 +59,8 @@ func (c *cli) root() *cobra.Command {
 		c.callCommand(), c.tellCommand(),
 		c.psCommand(), c.typesCommand(),
 		c.invocationsCommand(), c.stateCommand(), c.actorsCommand(),
-		c.benchCommand(), c.versionCommand(),
+		c.queueCommand(), c.benchCommand(), c.versionCommand(),
 	)
-	root.AddCommand(moreCommands()...)
 	return root
 }
 

@@ -1,0 +1,66 @@
+package bench_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/pawl-go/pawl/bench"
+)
+
+func TestMain(m *testing.M) {
+	if argument := os.Getenv("PAWL_BENCH_CHILD"); argument != "" {
+		if err := bench.Child(context.Background(), argument, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func child(ctx context.Context, argument string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), "PAWL_BENCH_CHILD="+argument)
+	return cmd
+}
+
+func TestSizeSmoke(t *testing.T) {
+	r, err := bench.Size(t.Context(), bench.SizeOptions{
+		Start: child, Dir: t.TempDir(), Few: 100, Many: 1000, Actors: 500, Live: 50, Settle: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.AfterFew.RSS == 0 || r.SomeLive.Goroutines == 0 {
+		t.Errorf("%+v", r)
+	}
+	r.Print(t.Output())
+}
+
+func TestReopenSmoke(t *testing.T) {
+	r, err := bench.Reopen(t.Context(), bench.ReopenOptions{Start: child, Dir: t.TempDir(), Rounds: 2, Keys: 20, Calls: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Small == 0 || r.LargeLongest < r.Large {
+		t.Errorf("%+v", r)
+	}
+	r.Print(t.Output())
+}
+
+func TestCheckpointSmoke(t *testing.T) {
+	r, err := bench.Checkpoint(t.Context(), bench.CheckpointOptions{
+		Dir: t.TempDir(), Clients: 4, Keys: 50, Every: "64KiB", Duration: 200 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.During.P999 == 0 || r.Quiet.OpsPerS == 0 {
+		t.Errorf("%+v", r)
+	}
+	r.Print(t.Output())
+}
