@@ -54,7 +54,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		t.Run(s.name, func(t *testing.T) {
 			for _, tc := range s.tests {
 				t.Run(tc.name, func(t *testing.T) {
-					tc.run(newWorld(t, newHarness(t)))
+					tc.run(NewWorld(t, newHarness(t)))
 				})
 			}
 		})

@@ -138,14 +138,14 @@ func (s *Scene) Tell(to, method, arg string, change ...func(*runtime.Call)) {
 		f(&c)
 	}
 	if _, err := s.inv.Tell(s.inv, c); err != nil {
-		s.Say("tell failed: %s", engine.CodeOf(err))
+		s.Say("tell failed: %v", err)
 	}
 }
 
 // Sync records what was written so far.
 func (s *Scene) Sync() {
 	if err := s.inv.Sync(context.Background()); err != nil {
-		s.Say("sync failed: %s", engine.CodeOf(err))
+		s.Say("sync failed: %v", err)
 	}
 }
 
@@ -168,3 +168,24 @@ func release(r runtime.Result) runtime.Result {
 	r.Tail.Release = true
 	return r
 }
+
+// Inv is the running attempt.
+func (s *Scene) Inv() *runtime.Invocation { return s.inv }
+
+// Arg is the argument of the method.
+func (s *Scene) Arg() string { return s.arg }
+
+// The results by which scripts end.
+var (
+	// Value ends with a value.
+	Value = value
+	// Failed ends with an application error.
+	Failed = failure
+	// Retry asks for another attempt after a while.
+	Retry = retry
+	// Tail ends with a tail call: "Type/id", the method, its argument.
+	Tail = tail
+)
+
+// Call makes a request of "Type/id", a method and its argument.
+func Call(to, method, arg string) runtime.Call { return parse(to, method, arg) }

@@ -47,7 +47,8 @@ type Node struct {
 	name string
 }
 
-func newWorld(t *testing.T, h Harness) *World {
+// NewWorld makes the world of one test. It ends with the test.
+func NewWorld(t *testing.T, h Harness) *World {
 	w := &World{
 		T: t, h: h, ctx: t.Context(),
 		options: engine.Options{App: "world", Logger: slog.New(slog.DiscardHandler)},

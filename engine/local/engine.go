@@ -81,6 +81,9 @@ func (e *Engine) append(w *encoder) (engine.Position, error) {
 		if e.saver.bytes += int64(len(w.b)) + entryOverhead; e.saver.bytes >= e.set.checkpointBytes {
 			e.saver.due()
 		}
+		// Now, not once it is applied: an answer that applying it sends may be
+		// asked for its commit at once.
+		e.applied(engine.Position(i))
 		return engine.Position(i), nil
 	}
 	switch {
@@ -122,9 +125,12 @@ func (e *Engine) failLater(err error) {
 	e.fail(err)
 }
 
+// processOnly: a record counts as soon as it is handed to the operating system.
+func (e *Engine) processOnly() bool { return e.set.durability == queue.Process }
+
 // committed reports whether the record at p counts.
 func (e *Engine) committed(p engine.Position) bool {
-	if e.set.durability == queue.Process {
+	if e.processOnly() {
 		return uint64(p) <= e.last.Load()
 	}
 	return queue.Index(p) <= e.log.Durable()
@@ -132,7 +138,7 @@ func (e *Engine) committed(p engine.Position) bool {
 
 // wait returns when the record at p counts.
 func (e *Engine) wait(ctx context.Context, p engine.Position) error {
-	if e.set.durability == queue.Process {
+	if e.processOnly() {
 		if uint64(p) <= e.last.Load() {
 			return nil
 		}

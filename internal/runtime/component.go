@@ -39,7 +39,7 @@ type Component struct {
 		running  int                    // runners not waiting in the runtime
 		backlog  []*entry               // claimed, no runner yet
 		draining bool
-		stopped  bool // nothing begins any more
+		stopped  bool          // nothing begins any more
 		drained  chan struct{} // closed when draining and nothing runs
 	}
 }

@@ -54,6 +54,10 @@ func (c *Component) record(inv *Invocation, o *engine.Outcome, discard, spoiled 
 		_, err := c.session.Finish(inv.attempt(), &inv.eff, o)
 		return err
 	})
+	if errors.Is(err, engine.ErrTooLarge) && !discard {
+		// The engine's own limit: nothing was recorded.
+		return c.record(inv, &engine.Outcome{Failure: inv.tooLarge(err.Error())}, true, spoiled)
+	}
 	inv.close(engine.ErrEnded)
 	if err != nil {
 		// The attempt does not count: fenced, or ended by an operator.

@@ -147,32 +147,59 @@ func (c *Component) insist(record func() error) error {
 
 // invoke activates the instance if need be and runs the method.
 func (inv *Invocation) invoke() (res Result, panicked bool) {
-	finished := false
+	returned := false
 	defer func() {
-		if finished {
+		if returned {
 			return
 		}
-		panicked = true
-		v := recover()
-		if v == nil {
-			v = "the method ended its goroutine (runtime.Goexit)"
+		if v := recover(); v != nil {
+			res, panicked = inv.panicked(v), true
+			return
 		}
-		res = Result{Failure: &engine.Failure{
-			Kind: engine.FailurePanic, Message: fmt.Sprint(v), Detail: debug.Stack(),
-			Invocation: inv.req.ID.String(), Actor: inv.req.Actor.String(), Method: inv.req.Method,
-		}}
-		inv.c.log.Error("method panicked", "actor", inv.req.Actor, "method", inv.req.Method,
-			"invocation", inv.req.ID, "panic", v, "stack", string(debug.Stack()))
+		inv.exited()
 	}()
 	if inv.inst == nil {
 		if r, ok := inv.activate(); !ok {
-			finished = true
+			returned = true
 			return r, true // the half-made instance must go
 		}
 	}
 	res = inv.inst.Invoke(inv, inv.m, inv.req.Payload)
-	finished = true
+	returned = true
 	return res, false
+}
+
+// panicked makes the outcome of a panic.
+func (inv *Invocation) panicked(v any) Result {
+	stack := debug.Stack()
+	inv.c.log.Error("method panicked", "actor", inv.req.Actor, "method", inv.req.Method,
+		"invocation", inv.req.ID, "panic", v, "stack", string(stack))
+	return Result{Failure: &engine.Failure{
+		Kind: engine.FailurePanic, Message: fmt.Sprint(v), Detail: stack,
+		Invocation: inv.req.ID.String(), Actor: inv.req.Actor.String(), Method: inv.req.Method,
+	}}
+}
+
+// exited deals with a method that called runtime.Goexit: its goroutine cannot
+// be kept, with all that wait on it, so the rest is done by another.
+func (inv *Invocation) exited() {
+	if inv.read {
+		return
+	}
+	c := inv.c
+	res := inv.panicked("the method ended its goroutine (runtime.Goexit)")
+	c.wg.Go(func() {
+		c.mu.Lock()
+		waiting := inv.waiting
+		inv.waiting = false
+		c.mu.Unlock()
+		if waiting {
+			if err := inv.takeBack(); err != nil {
+				return
+			}
+		}
+		c.drain(c.finish(inv, res, true))
+	})
 }
 
 // activate makes the instance and gives it the recorded state.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/pawl-go/pawl/engine"
-	"github.com/pawl-go/pawl/engine/local"
+	_ "github.com/pawl-go/pawl/engine/local" // the scheme
 )
 
 // Harness is a local engine in a directory of the test. It implements
@@ -49,7 +49,7 @@ func (h *Harness) open(t *testing.T) engine.Engine {
 // Fail declares the component of a session failed.
 func (h *Harness) Fail(t *testing.T, s engine.Session) {
 	t.Helper()
-	if err := h.eng.(*local.Engine).Fail(s); err != nil {
+	if err := h.eng.(interface{ Fail(engine.Session) error }).Fail(s); err != nil {
 		t.Fatalf("fail session: %v", err)
 	}
 }
