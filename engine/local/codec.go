@@ -82,6 +82,7 @@ type requestOp struct {
 	r         engine.Request
 	caller    engine.ID
 	sender    engine.ID
+	root      engine.ID // zero if the caller is the outermost one
 	scheduled bool
 	// chain are the frames above the caller that are not in the flow: rows only.
 	chain []engine.Frame
@@ -128,6 +129,8 @@ func (x *requestOp) decode(b []byte, names *names) error {
 				return err
 			}
 			x.chain = append(x.chain, fr)
+		case 20, 21:
+			d.id(&x.root, d.n-20)
 		}
 	}
 	return d.err

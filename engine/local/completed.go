@@ -1,6 +1,8 @@
 package local
 
 import (
+	"iter"
+	"slices"
 	"sync"
 
 	"github.com/pawl-go/pawl/engine"
@@ -83,6 +85,27 @@ func (c *completions) find(id engine.ID) (engine.Position, error) {
 		}
 	}
 	return 0, nil
+}
+
+// newestFirst yields all, the last ended first.
+func (c *completions) newestFirst() iter.Seq2[completed, error] {
+	return func(yield func(completed, error) bool) {
+		c.mu.Lock()
+		cycles := slices.Clone(c.mu.cycles)
+		c.mu.Unlock()
+		for _, y := range slices.Backward(cycles) {
+			c.mu.Lock()
+			chunks := slices.Clone(y.chunks)
+			c.mu.Unlock()
+			for _, ch := range slices.Backward(chunks) {
+				for _, x := range slices.Backward(ch) {
+					if !yield(x, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 // recent reports whether a derived id is among those in memory.

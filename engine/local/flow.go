@@ -1,6 +1,8 @@
 package local
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -57,9 +59,11 @@ type flow struct {
 	live   bool                 // the journal is applied: requests are delivered
 	hosts  map[string][]*member // by type: the living that host it
 	tokens uint64
-	lone   []*pending   // delivered nowhere since no one hosts their type, oldest first
-	done   *completions // told of every invocation that has ended
-	rows   *rowTracker  // told of what the next checkpoint has to write
+	lone   []*pending // delivered nowhere since no one hosts their type
+	// expiring are those of lone that do not wait for ever, the longest first.
+	expiring []*pending
+	done     *completions // told of every invocation that has ended
+	rows     *rowTracker  // told of what the next checkpoint has to write
 }
 
 // status is where an invocation stands.
@@ -78,6 +82,7 @@ const (
 type pending struct {
 	req    *engine.Request // the present step
 	at     engine.Position // the record by which the present step stands in the flow
+	asked  engine.Position // the record that holds the present step's request
 	place  uint64          // its order in the flow
 	actor  *actor
 	host   *member
@@ -100,7 +105,7 @@ type pending struct {
 	gone   chan struct{}   // closed when it leaves the flow; made by who waits for that
 	mark   uint64          // of the search that has seen it
 	heap   int             // in due, plus one
-	since  time.Time       // in lone: since when
+	since  time.Time       // in expiring: since when
 	row    rowState
 }
 
@@ -167,7 +172,7 @@ func (f *flow) request(r *engine.Request, sender engine.ID, later bool, at engin
 		return nil
 	}
 	f.places++
-	p := &pending{req: r, at: at, place: f.places}
+	p := &pending{req: r, at: at, asked: at, place: f.places}
 	f.reqs[r.ID] = p
 	if r.Keyed {
 		p.print = fingerprint(r)
@@ -284,7 +289,7 @@ func (f *flow) outcome(p *pending, x *ending, at engine.Position) {
 // tail makes t the present step of p: in place, or at the end of the flow.
 func (f *flow) tail(p *pending, t *engine.Request, at engine.Position) {
 	p.release(false)
-	p.keeps, p.begun, p.attempts, p.lost, p.at = nil, false, 0, 0, at
+	p.keeps, p.begun, p.attempts, p.lost, p.at, p.asked = nil, false, 0, 0, at, at
 	if t.InPlace {
 		p.req = t
 		f.rows.changed(p)
@@ -615,4 +620,20 @@ func (f *flow) strand() {
 		}
 	}
 	inOrder(f.lone)
+	for _, p := range f.lone {
+		f.expire(p)
+	}
+}
+
+// pausedActors lists the actors that an operator has paused.
+func (f *flow) pausedActors() (ids []engine.Actor) {
+	for id, a := range f.actors {
+		if a.paused {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(x, y engine.Actor) int {
+		return cmp.Or(cmp.Compare(x.Type, y.Type), cmp.Compare(x.ID, y.ID))
+	})
+	return ids
 }

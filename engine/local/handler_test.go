@@ -164,11 +164,16 @@ type world struct {
 }
 
 func newWorld(t testing.TB, parameters string) *world {
+	w := prepareWorld(t, parameters)
+	w.open()
+	t.Cleanup(func() { w.h.Close() })
+	return w
+}
+
+func prepareWorld(t testing.TB, parameters string) *world {
 	w := &world{t: t, dir: filepath.Join(t.TempDir(), "data"), logs: &logBuffer{}}
 	w.url = "local:" + w.dir + "?" + parameters
 	w.opts = engine.Options{App: "test", Logger: slog.New(slog.NewTextHandler(w.logs, nil))}
-	w.open()
-	t.Cleanup(func() { w.h.Close() })
 	return w
 }
 
@@ -179,6 +184,25 @@ func (w *world) open() {
 		w.t.Fatal(err)
 	}
 	w.h, w.e = h, h.(*handle).Engine
+}
+
+// crash forgets the engine as the death of its process would, and opens the
+// directory again.
+func (w *world) crash() {
+	w.t.Helper()
+	if err := w.e.abandon(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.open()
+}
+
+// abandon lets go of everything without a word: no checkpoint, nobody leaves.
+func (e *Engine) abandon() error {
+	running.Lock()
+	delete(running.engines, e.set.dir)
+	running.Unlock()
+	e.stop()
+	return e.letGo()
 }
 
 // reopen closes the engine cleanly and opens it again.

@@ -76,6 +76,19 @@ func appendCellKey(k []byte, c *engine.Key) []byte {
 
 func appendMapKey(k []byte, cell string) []byte { return appendPart(append(k, keyMap), cell) }
 
+// cutCellKey reads what appendCellKey appended.
+func cutCellKey(k []byte) (c engine.Key, ok bool) {
+	if len(k) == 0 {
+		return c, false
+	}
+	if k[0] == keyFlat {
+		c.Cell = string(k[1:])
+		return c, true
+	}
+	cell, entry, ok := cutPart(k[1:])
+	return engine.Key{Cell: cell, Entry: string(entry), InMap: true}, ok
+}
+
 // after is the first key behind all keys that begin with k. Keys end neither
 // in 0xff bytes only nor are they empty.
 func after(k []byte) []byte {

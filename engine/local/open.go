@@ -96,6 +96,10 @@ func share(s *settings) (*Engine, error) {
 func unshare(e *Engine) error {
 	running.Lock()
 	op := running.engines[e.set.dir]
+	if op == nil || op.e != e { // abandoned, by a test
+		running.Unlock()
+		return nil
+	}
 	op.refs--
 	last := op.refs == 0
 	running.Unlock()
@@ -240,25 +244,27 @@ func (e *Engine) beginEpoch() (engine.Position, error) {
 
 // close ends the engine.
 func (e *Engine) close() error {
-	e.mu.Lock()
-	if e.mu.closing {
-		e.mu.Unlock()
-		return nil
+	if ok := e.stop(); ok {
+		e.lastCheckpoint()
 	}
+	return e.letGo()
+}
+
+// stop fences the sessions that are still joined and ends the helpers. It
+// reports whether the engine was sound.
+func (e *Engine) stop() bool {
+	e.mu.Lock()
 	e.mu.closing = true
 	for _, m := range e.mu.members {
 		e.mu.f.expel(m)
 		close(m.fenced)
 	}
 	e.mu.members = nil
-	failed := e.mu.failed
+	sound := e.mu.failed == nil
 	e.mu.Unlock()
 	close(e.quit)
 	e.owned.Wait()
-	if failed == nil {
-		e.lastCheckpoint()
-	}
-	return e.letGo()
+	return sound
 }
 
 // letGo closes what is open.

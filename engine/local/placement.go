@@ -36,6 +36,7 @@ func (f *flow) deliver(p *pending) {
 	}
 	if a.host == nil && !f.place(a) {
 		f.lone = append(f.lone, p)
+		f.expire(p)
 		return
 	}
 	if a.host.gone {
@@ -184,7 +185,15 @@ func inOrder(ps []*pending) {
 	slices.SortFunc(ps, func(x, y *pending) int { return cmp.Compare(x.place, y.place) })
 }
 
-// ErrNoHost ends only what was not begun, is at step 1, and has somebody who
+// expire lets p wait for a host no longer than the engine's clock allows.
+func (f *flow) expire(p *pending) {
+	if p.mayExpire() {
+		p.since = time.Time{} // until the clock sees it
+		f.expiring = append(f.expiring, p)
+	}
+}
+
+// mayExpire: ErrNoHost ends only what was not begun, is at step 1, and has somebody who
 // waits for it; all else waits on.
 func (p *pending) mayExpire() bool {
 	return p.isLone() && p.req.Step == 1 && p.attempts == 0 && p.req.Kind != engine.KindTell

@@ -184,9 +184,7 @@ func (w *encoder) requestBody(r *engine.Request, sender engine.ID, scheduled boo
 	w.actor(3, r.Actor)
 	w.str(5, r.Method)
 	w.bytes(6, r.Payload)
-	if r.Caller != nil {
-		w.id(7, r.Caller.ID)
-	}
+	w.callers(r)
 	w.uint(9, uint64(r.Step-1))
 	w.uint(10, uint64(r.Kind))
 	w.uint(11, requestFlags(r, scheduled))
@@ -321,13 +319,28 @@ func (w *encoder) outcomeBody(o *engine.Outcome) {
 	}
 }
 
-// tail leaves out what a chain of tail calls keeps.
+// tail writes the request of the next step. A replay takes what the chain
+// keeps from the step before; it is written for looking back.
 func (w *encoder) tail(r *engine.Request) {
 	w.actor(3, r.Actor)
 	w.str(5, r.Method)
 	w.bytes(6, r.Payload)
+	w.callers(r)
 	w.uint(9, uint64(r.Step-1))
+	w.uint(10, uint64(r.Kind))
 	w.uint(11, requestFlags(r, false))
+	w.time(15, r.Created)
+}
+
+// callers names the caller, and the outermost one for looking back.
+func (w *encoder) callers(r *engine.Request) {
+	if r.Caller == nil {
+		return
+	}
+	w.id(7, r.Caller.ID)
+	if r.Caller.Caller != nil {
+		w.id(20, r.Root().ID)
+	}
 }
 
 // patch puts in what is known under the lock only: the record by which the

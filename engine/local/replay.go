@@ -116,12 +116,7 @@ func (f *flow) replayOutcome(b []byte, at engine.Position) error {
 		x.out.Tail = p.req.Tail(t.r.Actor, t.r.Method, t.r.Payload, t.r.InPlace)
 		x.out.Tail.Step = t.r.Step
 	}
-	if p.status == inFlow {
-		f.outcome(p, &x.ending, at)
-		return nil
-	}
-	f.settle(p) // scheduled, parked or failed, and ended by an operator
-	f.done.add(x.id, at)
+	f.conclude(p, &x.ending, at)
 	return nil
 }
 

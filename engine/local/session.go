@@ -149,11 +149,9 @@ func (s *session) apply(p *pending, by engine.Attempt, ef *engine.Effects, now t
 	if p != nil {
 		f.write(p.actor, ef.Writes)
 	}
+	expiring, timed := len(f.expiring), len(ef.Reminders) > 0
 	for i := range ef.Reminders {
 		f.remind(&ef.Reminders[i], at)
-	}
-	if len(ef.Reminders) > 0 {
-		s.e.wakeClock()
 	}
 	for i, r := range ef.Requests {
 		if skip != nil && skip[i] {
@@ -163,9 +161,10 @@ func (s *session) apply(p *pending, by engine.Attempt, ef *engine.Effects, now t
 		if p := f.request(r, by.ID, later, at); p != nil && r.Kind == engine.KindCall {
 			p.wait(s.m)
 		}
-		if later {
-			s.e.wakeClock()
-		}
+		timed = timed || later
+	}
+	if timed || len(f.expiring) > expiring {
+		s.e.wakeClock()
 	}
 }
 
@@ -254,7 +253,7 @@ func (s *session) finish(p *pending, by engine.Attempt, ef *engine.Effects, x *e
 		w.effects(by.ID, ef, now, skip)
 		w.outcome(opOutcome, x)
 	}
-	w.patch(p.at, x.flags)
+	w.patch(p.asked, x.flags)
 	at, err := e.append(w)
 	if err != nil {
 		return 0, err
@@ -278,7 +277,7 @@ func (s *session) overruled(p *pending, x *ending, w *encoder) (engine.Position,
 	x.o, x.flags, x.print = p.ending, flagOperator, p.print
 	w.reset()
 	w.outcome(opOutcome, x)
-	w.patch(p.at, x.flags)
+	w.patch(p.asked, x.flags)
 	at, err := s.e.append(w)
 	if err != nil {
 		return 0, err

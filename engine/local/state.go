@@ -172,9 +172,6 @@ func compareCells(x, y engine.Cell) int {
 // view takes the overlay of an actor. The newest layer is copied, since it is
 // written to once the lock is given back.
 func (a *actor) view() (v overlay) {
-	if a == nil {
-		return v
-	}
 	if d := a.dirty; d != nil {
 		c := &changes{wiped: d.wiped, cleared: slices.Clone(d.cleared), cells: slices.Clone(d.cells)}
 		if len(c.cells) > indexFrom {

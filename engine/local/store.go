@@ -39,6 +39,7 @@ func (s *store) close() error {
 type glance struct {
 	overlay
 	snap *pebble.Snapshot
+	busy bool // requests are there
 }
 
 func (e *Engine) look(a engine.Actor) (g glance, err error) {
@@ -47,7 +48,9 @@ func (e *Engine) look(a engine.Actor) (g glance, err error) {
 	if e.mu.closing {
 		return g, unavailable(errClosed)
 	}
-	g.overlay = e.mu.f.actors[a].view()
+	if x := e.mu.f.actors[a]; x != nil {
+		g.overlay, g.busy = x.view(), x.line.Len() > 0
+	}
 	if !e.st.empty {
 		g.snap = e.st.db.NewSnapshot()
 	}
@@ -73,7 +76,7 @@ func (g *glance) cells(prefix, from []byte, decode func(rest []byte) engine.Key,
 	}
 	it, err := g.snap.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: after(prefix)})
 	if err != nil {
-		return nil, fmt.Errorf("read state: %w", err)
+		return nil, readFailed(err)
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
 	var cells []engine.Cell
@@ -90,10 +93,14 @@ func (g *glance) cells(prefix, from []byte, decode func(rest []byte) engine.Key,
 	for len(mine) > 0 && !full(cells) {
 		cells, mine = append(cells, mine[0]), mine[1:]
 	}
-	if err := it.Error(); err != nil {
-		return nil, fmt.Errorf("read state: %w", err)
+	return cells, readFailed(it.Error())
+}
+
+func readFailed(err error) error {
+	if err == nil {
+		return nil
 	}
-	return cells, nil
+	return fmt.Errorf("read state: %w", err)
 }
 
 // load reads the flat cells of an actor.
@@ -148,7 +155,7 @@ func (e *Engine) lookup(a engine.Actor, k engine.Key) (_ []byte, _ bool, err err
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("read state: %w", err)
+		return nil, false, readFailed(err)
 	}
 	v = bytes.Clone(v)
 	if v == nil {
