@@ -14,6 +14,10 @@ import (
 // second, so that some twenty are in the air at any time.
 const milesPerMillisecond = 25
 
+// withoutKeys is the variant of a job that makes a mistake, for a test that
+// wants to see it found: flights are submitted again without idempotency keys.
+const withoutKeys = "without keys"
+
 // Flights are named by their place in the file, from 1.
 func flightNumber(unit int) pawl.Ref[*Flight] {
 	return pawl.Actor[*Flight](strconv.Itoa(unit + 1))
@@ -57,10 +61,14 @@ func Child(ctx context.Context, job crash.Job, report *crash.Reporter) error {
 		return err
 	}
 	report.Ready()
-	// The key makes it harmless to submit a flight again after a crash.
 	err = job.Dispatch(app.Context(ctx), report, func(ctx context.Context, unit int) error {
 		flight := flightNumber(unit)
-		_, err := pawl.Call(ctx, flight, (*Flight).Depart, plans[unit], pawl.Key("flight-"+flight.ID))
+		// The key makes it harmless to submit a flight again after a crash.
+		key := []pawl.CallOption{pawl.Key("flight-" + flight.ID)}
+		if job.Variant == withoutKeys {
+			key = nil
+		}
+		_, err := pawl.Call(ctx, flight, (*Flight).Depart, plans[unit], key...)
 		return err
 	})
 	return errors.Join(err, app.Close())

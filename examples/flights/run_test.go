@@ -49,3 +49,23 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 		})
 	}
 }
+
+// The same run with a mistake in the application: an audit that accepts it would
+// accept anything.
+func TestAMistakeIsFound(t *testing.T) {
+	run := crash.Run{
+		Job:   crash.Job{Dir: t.TempDir(), Durability: "process", Rate: 800, Variant: withoutKeys},
+		Kills: 2, Seed: rand.Uint64(),
+	}
+	t.Logf("seed %d", run.Seed)
+	if _, err := Run(t.Context(), run, 200); err != nil {
+		t.Fatal(err)
+	}
+	v, err := Audit(t.Context(), run.Job.Engine(), 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.OK() {
+		t.Error("flights were submitted twice without keys, and the audit found nothing")
+	}
+}

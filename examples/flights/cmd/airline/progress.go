@@ -102,7 +102,7 @@ func (p *progress) draw(m crash.Moment) {
 	if m.Kind == crash.Killed || m.Kind == crash.Started {
 		state = p.red("down")
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%6.2f s  %s %5d of %d  %d kills  %s",
+	fmt.Fprintf(p.w, "\r\x1b[K%6.2f s  %s %5d of %d  kills %d  %s",
 		m.Elapsed.Seconds(), bar, m.Answered, p.flights, len(m.Kills), state)
 }
 
