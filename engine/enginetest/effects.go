@@ -101,6 +101,7 @@ var effects = []test{
 		p := n.Start("M/m", "main", "")
 		w.Hear("at back")
 		w.Crash()
+		w.Open("back")
 		n = w.Node()
 		if got := w.Wait(n.Attach(p.ID())); got != "outer" {
 			w.Errorf("got %q", got)

@@ -43,7 +43,7 @@ var retries = []test{
 			w.Fatal(err)
 		}
 		w.Hear("at poison")
-		w.until(func() bool {
+		w.Until(func() bool {
 			info, err := op.Invocation(w.ctx, id)
 			return err == nil && info.Status == engine.StatusDone
 		})
@@ -127,8 +127,8 @@ func (w *World) hush() {
 	w.said = nil
 }
 
-// until waits for a state of the engine that no event tells of.
-func (w *World) until(ok func() bool) {
+// Until waits for a state of the engine that no event tells of.
+func (w *World) Until(ok func() bool) {
 	w.Helper()
 	deadline := time.Now().Add(patience)
 	for !ok() {
@@ -163,7 +163,7 @@ var operators = []test{
 		w.Hear("at stop")
 		done := make(chan error, 1)
 		go func() { done <- n.Session().Operator().Cancel(w.ctx, p.ID(), "", false) }()
-		w.until(func() bool {
+		w.Until(func() bool {
 			info, err := n.Session().Operator().Invocation(w.ctx, p.ID())
 			return err == nil && info.Status != engine.StatusPending
 		})
@@ -245,7 +245,7 @@ var operators = []test{
 		n := w.Node()
 		id := n.Tell("A/a", "go", "")
 		op := n.Session().Operator()
-		w.until(func() bool {
+		w.Until(func() bool {
 			info, err := op.Invocation(w.ctx, id)
 			return err == nil && info.Status == engine.StatusFailed
 		})

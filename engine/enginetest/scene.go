@@ -30,7 +30,7 @@ func (i *instance) Load(cells []engine.Cell) error {
 
 func (i *instance) Activate(*runtime.Invocation) error { return nil }
 func (i *instance) Settle()                            {}
-func (i *instance) Deactivate()                        { i.n.w.Say("deactivated %s", i.id) }
+func (i *instance) Deactivate()                        { i.n.w.say(i.n, "deactivated %s", i.id) }
 
 func (i *instance) Invoke(inv *runtime.Invocation, m *runtime.Method, arg []byte) runtime.Result {
 	s := &Scene{World: i.n.w, inv: inv, inst: i, arg: string(arg), Node: i.n}
@@ -63,6 +63,9 @@ type Scene struct {
 	inst *instance
 	arg  string
 }
+
+// Say records an event, unless the process of the script has died.
+func (s *Scene) Say(format string, args ...any) { s.say(s.Node, format, args...) }
 
 // Get reads a cell: the recorded one, or the attempt's own write.
 func (s *Scene) Get(k string) string {

@@ -45,6 +45,7 @@ type Node struct {
 	*runtime.Component
 	w    *World
 	name string
+	dead bool // its process has died: what its scripts say is not heard
 }
 
 // NewWorld makes the world of one test. It ends with the test.
@@ -135,13 +136,23 @@ func (n *Node) Kill() {
 // Crash ends every process and opens the engine again, without components.
 func (w *World) Crash() {
 	w.Helper()
+	w.mu.Lock()
+	for _, n := range w.nodes {
+		n.dead = true
+	}
+	w.mu.Unlock()
 	w.eng = w.h.Crash(w.T)
 }
 
 // Say records an event.
-func (w *World) Say(format string, args ...any) {
+func (w *World) Say(format string, args ...any) { w.say(nil, format, args...) }
+
+func (w *World) say(by *Node, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if by != nil && by.dead {
+		return
+	}
 	w.said = append(w.said, fmt.Sprintf(format, args...))
 	close(w.heard)
 	w.heard = make(chan struct{})

@@ -27,6 +27,7 @@ type Component struct {
 	joined  chan struct{} // closed when session is set
 	ended   chan struct{} // closed when the component leaves or is fenced
 	end     sync.Once
+	leaving atomic.Bool
 	coarse  atomic.Int64 // the time, Unix ns, as of the last sweep
 	sweep   chan struct{}
 	wg      sync.WaitGroup // runners and the sweeper
@@ -38,6 +39,7 @@ type Component struct {
 		boxes    []*mailbox             // free
 		running  int                    // runners not waiting in the runtime
 		backlog  []*entry               // claimed, no runner yet
+		idle     []*runner              // without work
 		draining bool
 		stopped  bool          // nothing begins any more
 		drained  chan struct{} // closed when draining and nothing runs
@@ -97,10 +99,13 @@ func (c *Component) describe() []engine.Type {
 func (c *Component) watch() {
 	select {
 	case <-c.session.Fenced():
+		if c.leaving.Load() {
+			break
+		}
 		c.log.Warn("component was fenced: nothing it does counts any more", "component", c.cfg.Name)
-		c.stop()
 	case <-c.ended:
 	}
+	c.stop()
 }
 
 // stop makes every wait return and cancels the contexts of what runs.
@@ -110,6 +115,10 @@ func (c *Component) stop() {
 		var live []*Invocation
 		c.mu.Lock()
 		c.mu.stopped = true
+		for _, r := range c.mu.idle {
+			close(r.work)
+		}
+		c.mu.idle = nil
 		for _, a := range c.mu.actors {
 			if a.box == nil {
 				continue
@@ -193,6 +202,7 @@ func (c *Component) Close(ctx context.Context) error {
 	var err error
 	select {
 	case <-c.joined:
+		c.leaving.Store(true)
 		err = c.session.Leave(ctx)
 		if errors.Is(err, engine.ErrFenced) {
 			err = nil

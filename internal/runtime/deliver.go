@@ -55,9 +55,6 @@ func (c *Component) place(d *engine.Delivery) *actor {
 // already in the line. mu is held.
 func (c *Component) takesPlace(e *entry) bool {
 	r := e.d.Request
-	if !r.InPlace && e.d.Attempts == 0 {
-		return false
-	}
 	for old := range e.actor.box.line.Held {
 		if old.d.Request.ID != r.ID {
 			continue
@@ -67,7 +64,8 @@ func (c *Component) takesPlace(e *entry) bool {
 			return true
 		}
 		if old.postponing {
-			e.paused = old.paused
+			e.paused, e.retries = old.paused, old.retries
+			e.d.Attempts = max(e.d.Attempts, old.d.Attempts)
 			old.next = e // its timer goes on for e
 			e.actor.box.line.Remove(old)
 			return false
@@ -105,7 +103,7 @@ func (c *Component) start(e *entry) {
 		c.mu.backlog = append(c.mu.backlog, e)
 	default:
 		c.mu.running++
-		c.wg.Go(func() { c.drain(e) })
+		c.runOn(e)
 	}
 }
 
@@ -131,7 +129,7 @@ func (c *Component) rest() {
 		e := c.mu.backlog[0]
 		c.mu.backlog = c.mu.backlog[1:]
 		c.mu.running++
-		c.wg.Go(func() { c.drain(e) })
+		c.runOn(e)
 	}
 }
 
@@ -201,9 +199,9 @@ func (c *Component) refuseIfCancelled(e *entry) {
 	if e.cancel == nil || e.begun || e.await > 0 || c.mu.stopped {
 		return
 	}
-	e.begun = true // nobody else claims it
+	e.begun, e.refused = true, true // nobody else claims it
 	c.mu.running++
-	c.wg.Go(func() { c.drain(c.refuse(e)) })
+	c.runOn(e)
 }
 
 func (c *Component) find(r *engine.Request) *entry {

@@ -19,6 +19,8 @@ type entry struct {
 
 	// begun: an attempt has the entry, from its claim to its end.
 	begun bool
+	// refused: it was claimed to end it with cancel, not to run it.
+	refused bool
 	// wants: its attempt waits to take the turn back; wake is signalled then.
 	wants bool
 	wake  chan struct{}

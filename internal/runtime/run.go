@@ -10,26 +10,6 @@ import (
 	"github.com/pawl-go/pawl/engine"
 )
 
-// drain runs an entry, and then what stands behind it on its actor: bursts for
-// one actor stay on one goroutine.
-func (c *Component) drain(e *entry) {
-	for e != nil {
-		e = c.run(e)
-	}
-}
-
-// runInline runs an entry on the goroutine of who waits for it, as long as it
-// is its invocation that goes on; what stands behind it gets a runner.
-func (c *Component) runInline(e *entry) {
-	id := e.d.Request.ID
-	for e != nil && e.d.Request.ID == id {
-		e = c.run(e)
-	}
-	if e != nil {
-		c.wg.Go(func() { c.drain(e) })
-	}
-}
-
 // run makes one attempt of a claimed entry and records how it ended. It
 // returns the next entry of the actor, claimed, for the same goroutine.
 func (c *Component) run(e *entry) *entry {
@@ -172,6 +152,9 @@ func (inv *Invocation) invoke() (res Result, panicked bool) {
 // panicked makes the outcome of a panic.
 func (inv *Invocation) panicked(v any) Result {
 	stack := debug.Stack()
+	if inv.Err() != nil { // fenced: what its code meets then is of no interest
+		return Result{}
+	}
 	inv.c.log.Error("method panicked", "actor", inv.req.Actor, "method", inv.req.Method,
 		"invocation", inv.req.ID, "panic", v, "stack", string(stack))
 	return Result{Failure: &engine.Failure{
