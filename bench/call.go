@@ -25,7 +25,11 @@ type CallOptions struct {
 	Duration   time.Duration // default 5 s
 	Ops        int           // instead of Duration
 	Dir        string        // where the data go; default a temporary directory
-	NoProbe    bool          // leave out what the figures are held against
+	// Cancellable calls with a context that can end, as a handler of HTTP
+	// requests has. A method then never runs on its caller's goroutine, which
+	// must be free to leave.
+	Cancellable bool
+	NoProbe     bool // leave out what the figures are held against
 	// Progress is told what is measured now and how far it is, from 0 to 1.
 	Progress func(what string, done float64, ops int64)
 }
@@ -127,7 +131,10 @@ func counters(ctx context.Context, o *CallOptions, dir string) (*measure.Result,
 		return nil, 0, err
 	}
 	defer app.Close()
-	actx := app.Context(ctx)
+	actx := app.Context(context.WithoutCancel(ctx))
+	if o.Cancellable {
+		actx = app.Context(ctx)
+	}
 	refs, choose := keys(o.Keys), chooser(o.Clients, o.Keys)
 	for _, ref := range refs { // all of them are live, and their methods known
 		if _, err := pawl.Call(actx, ref, (*Counter).Add, Add{Below: o.Depth - 1}); err != nil {

@@ -99,7 +99,7 @@ func (o *CheckpointOptions) load(ctx context.Context, what, every string) (*meas
 		return nil, err
 	}
 	defer app.Close()
-	actx := app.Context(ctx)
+	actx := app.Context(context.WithoutCancel(ctx))
 	refs, choose := keys(o.Keys), chooser(o.Clients, o.Keys)
 	load := measure.Load{
 		Clients: o.Clients, Duration: o.Duration,

@@ -134,7 +134,7 @@ func (j *job) serve(ctx context.Context, say func(line)) error {
 		return err
 	}
 	defer app.Close()
-	actx := app.Context(ctx)
+	actx := app.Context(context.WithoutCancel(ctx))
 	refs := keys(j.Keys)
 	n, err := pawl.Call(actx, refs[0], (*Counter).Add, Add{Amount: 1})
 	if err != nil {

@@ -117,7 +117,7 @@ func (j *job) size(ctx context.Context, say func(line)) error {
 		return err
 	}
 	defer app.Close()
-	actx := app.Context(ctx)
+	actx := app.Context(context.WithoutCancel(ctx))
 	say(line{Memory: memory()})
 	if j.Actors > 0 {
 		if err := j.each(actx, j.Actors, 64, func(int) int { return j.Actors }, 0, say); err != nil {

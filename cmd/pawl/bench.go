@@ -39,6 +39,7 @@ func (c *cli) benchCall() *cobra.Command {
 	f.StringVar(&o.Durability, "durability", measure.Process, "process or disk")
 	f.DurationVar(&o.Duration, "duration", 5*time.Second, "how long")
 	f.IntVar(&o.Ops, "ops", 0, "or how many operations")
+	f.BoolVar(&o.Cancellable, "cancellable", false, "call with a context that can end, which costs a hand-over to another goroutine")
 	f.BoolVar(&o.NoProbe, "no-probe", false, "leave out the bare probe and the bare flushes")
 	benchFlags(cmd, &o.Dir, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

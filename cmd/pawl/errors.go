@@ -53,7 +53,7 @@ func (u *unknown) Unwrap() error { return u.cause }
 // explain prints an error, what to do next, and gives its exit code.
 func (c *cli) explain(err error) v1.Exit {
 	exit, next := c.meaning(err)
-	fmt.Fprintln(c.errs, c.paint(red, "pawl: ")+err.Error())
+	fmt.Fprintln(c.errs, c.paint(red, "pawl: ")+strings.TrimPrefix(err.Error(), "pawl: "))
 	if p, ok := errors.AsType[*v1.Problem](err); ok && p.Stack != "" {
 		fmt.Fprintln(c.errs, strings.TrimRight(p.Stack, "\n"))
 	}

@@ -16,6 +16,7 @@ import (
 type bulk struct {
 	verb, short string
 	done        string          // what the invocation is then: "canceled"
+	ends        bool            // it ends the invocation, which running code may delay
 	on          []engine.Status // what a filter selects, if it names no status
 	do          func(cmd *cobra.Command, cl *client.Client, id string) (client.Act, error)
 }
@@ -115,7 +116,7 @@ func (c *cli) acted(b bulk, id string, act *client.Act) error {
 		return c.json(map[string]string{"id": id, "status": "dropped"}, "")
 	case c.format != "":
 		return c.json(act.Invocation, "")
-	case act.Pending && act.Status == engine.StatusRunning:
+	case b.ends && act.Pending && act.Status == engine.StatusRunning:
 		fmt.Fprintf(c.out, "%s: will be %s when its code has returned (--force does not wait for it)\n", id, b.done)
 	default:
 		fmt.Fprintf(c.out, "%s %s\n", id, b.done)
@@ -130,7 +131,7 @@ var notOver = []engine.Status{
 func (c *cli) cancelCommand() *cobra.Command {
 	var in v1.Cancel
 	cmd := c.bulkCommand(bulk{
-		verb: "cancel", short: "End invocations with the error canceled", done: "canceled", on: notOver,
+		verb: "cancel", short: "End invocations with the error canceled", done: "canceled", ends: true, on: notOver,
 		do: func(cmd *cobra.Command, cl *client.Client, id string) (client.Act, error) {
 			return cl.Cancel(cmd.Context(), id, in)
 		},
@@ -164,7 +165,7 @@ func (c *cli) answerCommand() *cobra.Command {
 	var in v1.Answer
 	var value, message, code string
 	cmd := c.bulkCommand(bulk{
-		verb: "answer", short: "End invocations with a value or an error of your own", done: "answered", on: notOver,
+		verb: "answer", short: "End invocations with a value or an error of your own", done: "answered", ends: true, on: notOver,
 		do: func(cmd *cobra.Command, cl *client.Client, id string) (client.Act, error) {
 			return cl.Answer(cmd.Context(), id, in)
 		},

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -30,6 +31,8 @@ type fake struct {
 	outcome func(runtime.Call) *engine.Outcome // nil: it never ends
 	ended   chan struct{}
 	fenced  chan struct{}
+
+	attached atomic.Int32
 }
 
 func newFake() *fake {
@@ -69,7 +72,10 @@ func (f *fake) send(c runtime.Call, kind engine.Kind) (engine.ID, error) {
 	return id, nil
 }
 
-func (f *fake) Attach(id engine.ID) v1.Pending { return &fakePending{f: f, id: id} }
+func (f *fake) Attach(id engine.ID) v1.Pending {
+	f.attached.Add(1)
+	return &fakePending{f: f, id: id}
+}
 
 func (f *fake) Read(_ context.Context, c runtime.Call) (*engine.Outcome, error) {
 	return &engine.Outcome{Value: []byte(`"read"`)}, nil
@@ -244,10 +250,3 @@ func (f *fake) Stats(context.Context) (engine.Stats, error) {
 }
 
 var errBusy = errors.New("purge actor Account/a: code runs on it")
-
-// sent counts the requests so far.
-func (f *fake) sent() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.calls)
-}

@@ -138,7 +138,7 @@ func TestCloseEndsLongPolls(t *testing.T) {
 		_, err := c.Call(context.WithoutCancel(t.Context()), client.Target{Type: "Account", ID: "a", Method: "Deposit"}, nil, "", -1)
 		sent <- err
 	}()
-	for f.sent() == 0 {
+	for f.attached.Load() == 0 {
 		time.Sleep(time.Millisecond) //nolint:forbidigo // the fake has no signal for it
 	}
 	if err := stop(); err != nil {

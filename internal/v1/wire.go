@@ -209,6 +209,10 @@ func invocationOf(in *engine.Info) Invocation {
 		Callees: idTexts(in.Callees), WaitsFor: idTexts(in.WaitsFor),
 		Input: raw(r.Payload),
 	}
+	switch in.Status {
+	case engine.StatusRunning, engine.StatusDone, engine.StatusError, engine.StatusFailed:
+		out.Attempts = max(out.Attempts, 1) // the beginning of a first attempt is not recorded
+	}
 	if r.Caller != nil {
 		out.Caller, out.Root = r.Caller.ID.String(), r.Root().ID.String()
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -23,34 +22,23 @@ type Result struct {
 
 // Call calls a method and waits for its outcome, at most for wait; negative:
 // as long as ctx lives. Key is its idempotency key, if not empty. An outcome
-// that is an error comes as a *v1.Problem.
+// that is an error comes as a *v1.Problem. The id is known before the wait
+// begins, so that it is in the result whatever becomes of the connection.
 func (c *Client) Call(ctx context.Context, t Target, input []byte, key string, wait time.Duration) (Result, error) {
-	header := http.Header{}
+	header := http.Header{"Prefer": {"respond-async"}}
 	if key != "" {
 		header.Set(v1.HeaderKey, key)
 	}
-	first := wait
-	if wait < 0 || wait > poll {
-		first = poll
-	}
-	header.Set("Prefer", "wait="+strconv.Itoa(int((first+time.Second-1)/time.Second)))
-	if wait == 0 {
-		header.Set("Prefer", "respond-async")
-	}
-	begun := time.Now()
 	r, err := c.result(c.do(ctx, http.MethodPost, t.path("call"), nil, header, input))
-	if err != nil || r.Ended {
+	if err != nil || r.Ended || wait == 0 {
 		return r, err
 	}
-	if wait > 0 {
-		if wait -= time.Since(begun); wait <= 0 {
-			return r, nil
-		}
+	id := r.ID
+	r, err = c.Wait(ctx, id, wait)
+	if u, ok := errors.AsType[*Unreachable](err); ok { // it went away after it had the request
+		err = &engine.Error{Code: engine.ErrOutcomeUnknown, Invocation: id, Err: u}
 	}
-	if wait == 0 {
-		return r, nil
-	}
-	return c.Wait(ctx, r.ID, wait)
+	return r, err
 }
 
 // poll is how long one request waits.
