@@ -35,8 +35,11 @@ type Deposit struct {
 	Amount   int64  `json:"amount"`
 }
 
-// Deposit adds money, and returns the new balance.
+// Deposit adds money, tells the ledger, and returns the new balance.
 func (a *Account) Deposit(ctx context.Context, d Deposit) (int64, error) {
+	if err := pawl.Tell(ctx, theLedger, (*Ledger).Note, d.Amount); err != nil {
+		return 0, err
+	}
 	a.statement.Set(ctx, d.Transfer, d.Amount)
 	return a.balance.Update(ctx, func(b int64) int64 { return b + d.Amount }), nil
 }

@@ -13,6 +13,7 @@ type Verdict struct {
 	Total       int64    `json:"total"` // over all accounts
 	Made        int      `json:"made"`  // transfers
 	Refused     int      `json:"refused"`
+	Volume      int64    `json:"volume"` // of those made
 	Differences []string `json:"differences"`
 }
 
@@ -35,12 +36,16 @@ func Audit(ctx context.Context, engine string, transfers int) (v *Verdict, err e
 			return nil, fmt.Errorf("read account %d: %w", n, err)
 		}
 	}
-	return judge(statements, transfers), nil
+	totals, err := pawl.Call(ctx, theLedger, (*Ledger).Totals, pawl.None{})
+	if err != nil {
+		return nil, fmt.Errorf("read ledger: %w", err)
+	}
+	return judge(statements, totals, transfers), nil
 }
 
-// judge holds the statements against each other and against the orders. A
-// transfer is whole: in both accounts, or in none.
-func judge(statements []Statement, transfers int) *Verdict {
+// judge holds the statements and the ledger against each other and against the
+// orders. A transfer is whole: in both accounts, or in none.
+func judge(statements []Statement, totals Totals, transfers int) *Verdict {
 	v := &Verdict{}
 	lines := 0
 	for n, s := range statements {
@@ -66,6 +71,9 @@ func judge(statements []Statement, transfers int) *Verdict {
 	if lines != 2*v.Made {
 		v.differ("%d lines in the statements for %d transfers", lines, v.Made)
 	}
+	if want := (Totals{Deposits: v.Made, Volume: v.Volume}); totals != want {
+		v.differ("the ledger has %+v, and it was %+v", totals, want)
+	}
 	return v
 }
 
@@ -77,6 +85,7 @@ func (v *Verdict) transfer(unit int, statements []Statement) {
 		v.Refused++
 	case out == -m.amount && in == m.amount:
 		v.Made++
+		v.Volume += m.amount
 	default:
 		v.differ("transfer %d of %d took %d from account %d and gave %d to account %d", unit, m.amount, -out, m.from, in, m.to)
 	}

@@ -16,6 +16,7 @@ func Open(ctx context.Context, engine string) (*pawl.App, error) {
 	}
 	pawl.Register[Account](app, pawl.ReadOnly((*Account).Statement))
 	pawl.Register[Transfer](app)
+	pawl.Register[Ledger](app)
 	if err := app.Start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start bank: %w", err), app.Close())
 	}

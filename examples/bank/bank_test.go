@@ -73,9 +73,10 @@ func TestTheTotalNeverChanges(t *testing.T) {
 	}
 }
 
-// books returns what the accounts must have after so many transfers.
-func books(transfers int) []Statement {
-	all := make([]Statement, accounts)
+// books returns what the accounts and the ledger must have after so many
+// transfers.
+func books(transfers int) ([]Statement, Totals) {
+	all, totals := make([]Statement, accounts), Totals{}
 	for n := range all {
 		all[n] = Statement{Balance: first, Moves: map[string]int64{}}
 	}
@@ -87,30 +88,35 @@ func books(transfers int) []Statement {
 		all[m.from].Balance -= m.amount
 		all[m.to].Balance += m.amount
 		all[m.from].Moves[id], all[m.to].Moves[id] = -m.amount, m.amount
+		totals.Deposits++
+		totals.Volume += m.amount
 	}
-	return all
+	return all, totals
 }
 
 func TestJudge(t *testing.T) {
-	if v := judge(books(300), 300); !v.OK() || v.Made == 0 || v.Refused == 0 {
+	all, totals := books(300)
+	if v := judge(all, totals, 300); !v.OK() || v.Made == 0 || v.Refused == 0 {
 		t.Errorf("verdict over a right state: %+v", v)
 	}
 	m, id := moveOf(0), transfer(0).ID
-	for name, doctor := range map[string]func([]Statement){
-		"lost money":        func(all []Statement) { all[3].Balance-- },
-		"money from money":  func(all []Statement) { all[3].Balance++ },
-		"a withdrawal only": func(all []Statement) { all[m.to].Balance -= m.amount; delete(all[m.to].Moves, id) },
-		"a deposit only":    func(all []Statement) { all[m.from].Balance += m.amount; delete(all[m.from].Moves, id) },
-		"deposited twice":   func(all []Statement) { all[m.to].Balance += m.amount },
-		"nobody's transfer": func(all []Statement) {
+	for name, doctor := range map[string]func([]Statement, *Totals){
+		"lost money":           func(all []Statement, _ *Totals) { all[3].Balance-- },
+		"money from money":     func(all []Statement, _ *Totals) { all[3].Balance++ },
+		"a withdrawal only":    func(all []Statement, _ *Totals) { all[m.to].Balance -= m.amount; delete(all[m.to].Moves, id) },
+		"a deposit only":       func(all []Statement, _ *Totals) { all[m.from].Balance += m.amount; delete(all[m.from].Moves, id) },
+		"deposited twice":      func(all []Statement, _ *Totals) { all[m.to].Balance += m.amount },
+		"a deposit not told":   func(_ []Statement, t *Totals) { t.Deposits--; t.Volume -= m.amount },
+		"a deposit told twice": func(_ []Statement, t *Totals) { t.Deposits++; t.Volume += m.amount },
+		"nobody's transfer": func(all []Statement, _ *Totals) {
 			all[1].Moves["x"], all[2].Moves["x"] = -1, 1
 			all[1].Balance--
 			all[2].Balance++
 		},
 	} {
-		all := books(300)
-		doctor(all)
-		if judge(all, 300).OK() {
+		all, totals := books(300)
+		doctor(all, &totals)
+		if judge(all, totals, 300).OK() {
 			t.Errorf("%s: the verdict accepts it", name)
 		}
 	}

@@ -2,6 +2,8 @@
 // never changes, however often the program dies.
 //
 //	Transfer.Begin -> payer's Account.Withdraw -> Transfer.Withdrawn -> payee's Account.Deposit
+//	                                                                       |
+//	                                                                       +- told: Ledger.Note
 //
 // Money is never in two places and never nowhere: a withdrawal commits the
 // smaller balance together with the request that leads to the deposit. Between
