@@ -36,11 +36,14 @@ race20: ## all tests with the race detector, ROUNDS=20 times in a row
 soak: ## KILLS=1000 times kill -9 over bank, counter and flights; nothing lost, nothing doubled
 	$(GO) run ./examples/soak --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
-bench: ## the durable counter of the benchmarks, both durabilities, beside a bare probe
-	$(GO) run ./cmd/pawl bench call --clients 1 --durability process
-	$(GO) run ./cmd/pawl bench call --clients 64 --keys 1000 --durability process
-	$(GO) run ./cmd/pawl bench call --clients 1 --durability disk
-	$(GO) run ./cmd/pawl bench call --clients 64 --keys 1000 --durability disk
+bench: ## the durable counter, both durabilities, beside a bare probe; and beside DBOS Transact
+	$(GO) build -o bin/pawl ./cmd/pawl
+	bin/pawl bench call --clients 1 --durability process
+	bin/pawl bench call --clients 64 --keys 1000 --durability process
+	bin/pawl bench call --clients 1 --durability disk
+	bin/pawl bench call --clients 64 --keys 1000 --durability disk
+	cd bench/dbos && $(GO) run . --beside $(CURDIR)/bin/pawl --clients 1
+	cd bench/dbos && $(GO) run . --beside $(CURDIR)/bin/pawl --clients 64 --keys 1000
 
 fuzz: ## every fuzz target, FUZZTIME=10s each
 	@for p in $$($(GO) list ./...); do \

@@ -39,13 +39,15 @@ type options struct {
 	duration time.Duration
 	ops      int
 	json     bool
+	beside   string
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var o options
-	flag.StringVar(&o.store, "store", "postgres", "postgres (a private server is started; its programs must be installed) or sqlite")
+	flag.StringVar(&o.store, "store", "", "postgres (a private server is started) or sqlite; default: postgres if it is installed")
+	flag.StringVar(&o.beside, "beside", "", "the path of the command pawl: do the job with Pawl as well, and compare")
 	flag.StringVar(&o.dir, "dir", "", "where the data go; default: a temporary directory")
 	flag.IntVar(&o.clients, "clients", 1, "clients, each of which waits for one call after the other")
 	flag.IntVar(&o.keys, "keys", 1, "counters")
@@ -54,6 +56,12 @@ func main() {
 	flag.IntVar(&o.ops, "ops", 0, "or how many operations")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
+	if o.store == "" {
+		o.store = "postgres"
+		if _, err := program("initdb"); err != nil {
+			o.store = "sqlite"
+		}
+	}
 	if err := run(ctx, &o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "dbos:", err)
 		stop()
@@ -62,18 +70,42 @@ func main() {
 }
 
 func run(ctx context.Context, o *options, w io.Writer) error {
-	dir, err := os.MkdirTemp(o.dir, "dbos")
+	theirs, err := measureDBOS(ctx, o)
 	if err != nil {
 		return err
+	}
+	var result any = theirs
+	show := theirs.Print
+	if o.beside != "" {
+		ours, err := pawl(ctx, o.beside, o)
+		if err != nil {
+			return err
+		}
+		both := compare(ours, theirs)
+		result, show = both, both.print
+	}
+	if o.json {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(result)
+	}
+	show(w)
+	return nil
+}
+
+func measureDBOS(ctx context.Context, o *options) (*measure.Report, error) {
+	dir, err := os.MkdirTemp(o.dir, "dbos")
+	if err != nil {
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	flushes, err := measure.Flushes(ctx, dir, 140, time.Second)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := openStore(ctx, o.store, dir, o.clients)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.close()
 	c, err := dbos.NewContext(ctx, dbos.Config{
@@ -81,14 +113,14 @@ func run(ctx context.Context, o *options, w io.Writer) error {
 		SystemDBPool: s.pool, SQLiteSystemDB: s.sqlite,
 	})
 	if err != nil {
-		return fmt.Errorf("open dbos: %w", err)
+		return nil, fmt.Errorf("open dbos: %w", err)
 	}
 	job, err := newJob(c, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := dbos.Launch(c); err != nil {
-		return fmt.Errorf("launch dbos: %w", err)
+		return nil, fmt.Errorf("launch dbos: %w", err)
 	}
 	defer dbos.Shutdown(c, 5*time.Second)
 
@@ -106,22 +138,16 @@ func run(ctx context.Context, o *options, w io.Writer) error {
 		}
 		v, err := h.GetResult()
 		sum[client] += v
-		return err
+		return nil, err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r := measure.Report{
+	r := &measure.Report{
 		System: "dbos/" + o.store, Durability: measure.Disk,
 		Clients: o.clients, Keys: o.keys, Depth: o.depth,
 	}
 	r.Take(res)
 	r.TakeFlushes(flushes)
-	if o.json {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(&r)
-	}
-	r.Print(w)
-	return nil
+	return r, nil
 }
