@@ -125,7 +125,6 @@ func measureDBOS(ctx context.Context, o *options) (*measure.Report, error) {
 	defer dbos.Shutdown(c, 5*time.Second)
 
 	load := measure.Load{Clients: o.clients, Duration: o.duration, Ops: o.ops, CPU: s.cpu}
-	sum := make([]int64, o.clients)
 	random := make([]*rand.Rand, o.clients)
 	for i := range random {
 		random[i] = rand.New(rand.NewPCG(1, uint64(i)))
@@ -137,8 +136,10 @@ func measureDBOS(ctx context.Context, o *options) (*measure.Report, error) {
 			return err
 		}
 		v, err := h.GetResult()
-		sum[client] += v
-		return nil, err
+		if err == nil && v < 1 {
+			err = fmt.Errorf("counter %s answered %d", key, v)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
