@@ -136,7 +136,7 @@ func (m *model) check(q *Queue) error {
 // TestPowerCut crashes a file system that loses unflushed blocks, over and over,
 // sometimes in the middle of a recovery.
 func TestPowerCut(t *testing.T) {
-	for k := range rounds(t, 60) {
+	for k := range rounds(t, 30) {
 		seed := uint64(time.Now().UnixNano()) + uint64(k)
 		if err := powerCut(seed); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
