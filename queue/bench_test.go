@@ -251,3 +251,64 @@ func BenchmarkGroupFlush(b *testing.B) {
 		})
 	})
 }
+
+// BenchmarkReopen opens a queue whose process died with half a cycle written.
+func BenchmarkReopen(b *testing.B) {
+	dir := b.TempDir()
+	q := mustOpen(b, dir, Config{Logger: quiet(), FlushEvery: time.Hour})
+	p := make([]byte, 128)
+	const n = 230_000
+	for range n {
+		if _, err := q.Append(p); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := q.lock.Close(); err != nil { // as if dead
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		again, err := Open(dir, Config{Logger: quiet(), FlushEvery: time.Hour})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := again.lock.Close(); err != nil {
+			b.Fatal(err)
+		}
+		again.lock = nopCloser{}
+		mustClose(b, again)
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/record")
+	q.lock = nopCloser{}
+}
+
+type nopCloser struct{}
+
+func (nopCloser) Close() error { return nil }
+
+// BenchmarkTail reads back: from the mapping of the live cycle and, sealed,
+// with ordinary reads.
+func BenchmarkTail(b *testing.B) {
+	q := mustOpen(b, b.TempDir(), Config{Logger: quiet(), FlushEvery: time.Hour})
+	p := make([]byte, 128)
+	for range 300_000 {
+		if _, err := q.Append(p); err != nil {
+			b.Fatal(err)
+		}
+	}
+	t := q.NewTailer(0)
+	b.ReportAllocs()
+	b.SetBytes(128)
+	for b.Loop() {
+		_, _, ok, err := t.TryNext()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if !ok {
+			t.Close()
+			t = q.NewTailer(0)
+		}
+	}
+	t.Close()
+}
