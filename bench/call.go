@@ -64,7 +64,7 @@ func Call(ctx context.Context, o CallOptions) (*measure.Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bench call: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	r, err := call(ctx, &o, dir)
 	if err != nil {
 		return nil, fmt.Errorf("bench call: %w", err)

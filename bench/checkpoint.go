@@ -93,7 +93,7 @@ func (o *CheckpointOptions) load(ctx context.Context, what, every string) (*meas
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	app, err := open(ctx, filepath.Join(dir, "data"), url.Values{"durability": {o.Durability}, "checkpoint": {every}})
 	if err != nil {
 		return nil, err

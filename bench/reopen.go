@@ -79,7 +79,7 @@ func (o *ReopenOptions) rounds(ctx context.Context, what string, keys, calls int
 	if err != nil {
 		return 0, 0, fmt.Errorf("bench reopen: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	j := job{Do: "serve", Dir: filepath.Join(dir, "data"), Durability: o.Durability, Keys: keys}
 	var took []float64
 	if calls > 0 {

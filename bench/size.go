@@ -85,7 +85,7 @@ func (o *SizeOptions) child(ctx context.Context, what string, total int, j job) 
 	if err != nil {
 		return nil, fmt.Errorf("bench size: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	j.Do, j.Dir, j.Durability, j.Settle = "size", filepath.Join(dir, "data"), measure.Process, o.Settle
 	p, err := o.Start.start(ctx, j)
 	if err != nil {

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,8 +46,7 @@ func OpenLog(dir string) (*Log, error) {
 
 // Close removes the log.
 func (l *Log) Close() error {
-	defer os.Remove(l.file.name())
-	return l.file.close()
+	return errors.Join(l.file.close(), os.Remove(l.file.name()))
 }
 
 // Append writes a record and returns its number.

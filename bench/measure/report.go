@@ -93,7 +93,7 @@ func round(x float64) float64 {
 func (r *Report) Print(w io.Writer) {
 	fmt.Fprintf(w, "%s: add to a durable counter and return the new value; %s durability, %d client(s), %d key(s), %d deep\n\n",
 		r.System, r.Durability, r.Clients, r.Keys, r.Depth)
-	row := func(name string, ours, probe, ratio string) {
+	row := func(name, ours, probe, ratio string) {
 		fmt.Fprintf(w, "  %-22s %12s %12s %8s\n", name, ours, probe, ratio)
 	}
 	row("", r.System, probeHead(r), "ratio")

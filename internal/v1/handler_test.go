@@ -1,6 +1,7 @@
 package v1_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -30,7 +31,7 @@ func face(t *testing.T, f *fake) *v1.Handler {
 
 // ask sends a request with headers as "Name: value" lines.
 func ask(h http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body))
 	for _, line := range headers {
 		k, v, _ := strings.Cut(line, ": ")
 		r.Header.Add(k, v)
@@ -192,7 +193,7 @@ func TestRefusals(t *testing.T) {
 func TestTell(t *testing.T) {
 	f := newFake()
 	h := face(t, f)
-	before := time.Now()
+	before := time.Now() //nolint:forbidigo // the delay is from now
 	w := ask(h, "POST", "/v1/actors/Account/a/tell/Deposit?delay=90s", "1")
 	if w.Code != 202 || w.Header().Get("Location") != "/v1/invocations/7-1/outcome" {
 		t.Errorf("%d %s", w.Code, w.Body)
