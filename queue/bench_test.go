@@ -16,6 +16,7 @@ type bareLog struct {
 	f   *os.File
 	m   []byte
 	off int64
+	crc uint32
 	// group flush
 	cond    *sync.Cond
 	running bool
@@ -112,20 +113,25 @@ func BenchmarkAppend(b *testing.B) {
 		p := make([]byte, n)
 		per := int((DefaultCycleBytes - 2*dataStart) / entrySize(n))
 		name := map[int]string{128: "128B", 1024: "1KiB"}[n]
-		b.Run(name+"/bare", func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(n))
-			b.StopTimer()
-			for left := b.N; left > 0; left -= per {
-				l := newBare(b, DefaultCycleBytes)
-				b.StartTimer()
-				for range min(left, per) {
-					l.append(p)
-				}
+		for _, check := range []string{"bare", "bare-crc"} {
+			b.Run(name+"/"+check, func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(int64(n))
 				b.StopTimer()
-				l.close()
-			}
-		})
+				for left := b.N; left > 0; left -= per {
+					l := newBare(b, DefaultCycleBytes)
+					b.StartTimer()
+					for range min(left, per) {
+						if check == "bare-crc" {
+							l.crc = checksum(p)
+						}
+						l.append(p)
+					}
+					b.StopTimer()
+					l.close()
+				}
+			})
+		}
 		b.Run(name+"/queue", func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(n))

@@ -71,7 +71,7 @@ type Config struct {
 	// OnRoll, when set, is told of each cycle once it is closed, flushed and
 	// trimmed. It runs on the queue's helper, one call at a time and in order;
 	// while it runs nothing is touched ahead, so it must be short. It must not
-	// call Close.
+	// call Close. For cycles that Close itself seals it runs inside Close.
 	OnRoll func(sealed CycleInfo)
 }
 

@@ -33,9 +33,13 @@ type cursor struct {
 
 // enter takes hold of a cycle and stands at or before entry seq.
 func (c *cursor) enter(s *segment, seq uint32) error {
-	f, m, err := s.acquire(func() (File, []byte, error) { return c.q.openSegment(s) })
+	opened := false
+	f, m, err := s.acquire(func() (File, []byte, error) { opened = true; return c.q.openSegment(s) })
 	if err != nil {
 		return err
+	}
+	if opened {
+		c.q.evict(s)
 	}
 	c.s, c.f, c.m = s, f, m
 	c.win = c.win[:0]
@@ -86,8 +90,14 @@ func (c *cursor) next(want uint32) (at stepped, p []byte, err error) {
 
 func (c *cursor) read(want uint32) (stepped, []byte, error) {
 	w, rest, err := c.header()
-	if err != nil || uint32(w) == 0 {
+	if err != nil {
 		return stepNone, nil, err
+	}
+	if uint32(w) == 0 {
+		if c.m == nil { // sealed: it has an end entry
+			return stepNone, nil, c.corrupt("nothing is here, but the cycle goes on", nil)
+		}
+		return stepNone, nil, nil
 	}
 	e, err := decodeEntry(w, rest, c.s.salt, c.off)
 	if err != nil {

@@ -302,3 +302,82 @@ func TestWaitDurableGivesUpWithItsContext(t *testing.T) {
 		t.Fatal("waiting on a closed queue succeeds")
 	}
 }
+
+// TestAHoleInASealedCycleIsDamage for whoever reads it, not a reason to wait.
+func TestAHoleInASealedCycleIsDamage(t *testing.T) {
+	dir := t.TempDir()
+	sealed := make(chan CycleInfo, 1)
+	cfg := small()
+	cfg.OnRoll = func(c CycleInfo) { sealed <- c }
+	q := mustOpen(t, dir, cfg)
+	for q.Last().Cycle() < 2 {
+		mustAppend(t, q, string(make([]byte, 700)))
+	}
+	c := <-sealed
+	at := dataStart + 3*entrySize(700)
+	f, err := os.OpenFile(c.Path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(make([]byte, 8), at); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*Queue{q, mustOpenReadOnly(t, dir)} {
+		tl := r.NewTailer(0)
+		defer tl.Close()
+		for range 3 {
+			if _, _, err := tl.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := tl.Next(t.Context())
+		if corrupt, ok := errors.AsType[*CorruptError](err); !ok || corrupt.Offset != at || corrupt.Index != NewIndex(1, 3) {
+			t.Fatalf("tailer: %v", err)
+		}
+		if _, err := r.Read(NewIndex(1, 5)); err == nil {
+			t.Fatal("Read steps over the hole")
+		}
+	}
+	if p, err := q.Read(NewIndex(2, 0)); err != nil || len(p) != 700 {
+		t.Fatal(err)
+	}
+	rep, err := Verify(dir)
+	if err != nil || !rep.Damaged() {
+		t.Fatalf("verify: %+v %v", rep, err)
+	}
+}
+
+// TestReadersKeepFewFilesOpen, however many cycles they have been through.
+func TestReadersKeepFewFilesOpen(t *testing.T) {
+	dir := t.TempDir()
+	q := mustOpen(t, dir, Config{CycleBytes: 8 << 10, Logger: quiet()})
+	for range 200 {
+		mustAppend(t, q, string(make([]byte, 900)))
+	}
+	mustClose(t, q)
+	q = mustOpen(t, dir, Config{CycleBytes: 8 << 10, Logger: quiet()})
+	for _, q := range []*Queue{q, mustOpenReadOnly(t, dir)} {
+		for range 2 {
+			is, _ := all(t, q, 0)
+			for _, i := range is {
+				if _, err := q.Read(i); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		open := 0
+		for _, s := range q.snapshot() {
+			s.mu.Lock()
+			if s.mu.file != nil {
+				open++
+			}
+			s.mu.Unlock()
+		}
+		if open > maxOpen+maxHeld+1 {
+			t.Fatalf("%d of %d cycles are open", open, len(q.snapshot()))
+		}
+	}
+}

@@ -119,7 +119,9 @@ func (p *preparer) begin(q *Queue) error {
 }
 
 // zero writes the next piece, page by page: large writes would leave large
-// folios in the page cache, and each flush would then write a whole one.
+// folios in the page cache, and each flush would then write a whole one. On ext4
+// small flushes took, at p50 and p99: allocated only 204 us and 0.85 ms, zeroed
+// by pages 185 us and 0.35 ms, zeroed by the MiB 530 us and 1.5 ms.
 func (p *preparer) zero() error {
 	var page [pageSize]byte
 	for end := min(p.zeroed+zeroStep, p.seg.size); p.zeroed < end; p.zeroed += pageSize {

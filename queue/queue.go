@@ -25,8 +25,8 @@ import (
 //  4. The reserving cursor (w.seg, w.off) is at or ahead of the publishing
 //     cursor (w.pseg, w.poff); they are equal when no slot is open.
 //
-// Locks are taken in the order prep.mu, w, set, segment.mu; flush.mu and
-// waiting are leaves. None but prep.mu and segment.mu is held across I/O.
+// Locks are taken in the order prep.mu, w, set, segment.mu; flush.mu,
+// opened and waiting are leaves. None but prep.mu and segment.mu is held across I/O.
 type Queue struct {
 	dir      Dir
 	path     string
@@ -49,6 +49,11 @@ type Queue struct {
 		segs  map[uint32]*segment
 		first uint32 // lowest cycle kept; 0: none
 		top   uint32 // highest cycle
+	}
+
+	opened struct { // cycles opened for readers, in that order
+		sync.Mutex
+		list []*segment
 	}
 
 	waiting tailWaiters

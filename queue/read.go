@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -126,6 +127,23 @@ func loadIndex(f File, s *segment, st stamp) {
 	}
 }
 
+// evict notes that a cycle was opened for a reader, and lets go of the one that
+// was opened longest ago when there are many. Those in use stay until they are
+// given back.
+func (q *Queue) evict(s *segment) {
+	q.opened.Lock()
+	q.opened.list = append(q.opened.list, s)
+	var old *segment
+	if len(q.opened.list) > maxOpen {
+		old = q.opened.list[0]
+		q.opened.list = slices.Delete(q.opened.list, 0, 1)
+	}
+	q.opened.Unlock()
+	if old != nil && old != s {
+		q.warn("close cycle", old.name, old.letGo())
+	}
+}
+
 // unmapOld lets go of sealed cycles but the newest ones, so that memory does
 // not grow with the queue.
 func (q *Queue) unmapOld() {
@@ -139,8 +157,6 @@ func (q *Queue) unmapOld() {
 		}
 		if held++; held > maxHeld {
 			q.warn("unmap cycle", s.name, s.letGo())
-		}
-		if held > maxHeld+maxOpen {
 			return // older ones were let go when they were that old
 		}
 	}

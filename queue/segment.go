@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -167,7 +168,7 @@ func cycleNumbers(dir Dir) ([]uint32, error) {
 			cycles = append(cycles, c)
 		}
 	}
-	sortCycles(cycles)
+	slices.Sort(cycles)
 	return cycles, nil
 }
 

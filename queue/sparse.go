@@ -2,7 +2,6 @@ package queue
 
 import (
 	"encoding/binary"
-	"slices"
 	"sort"
 	"sync/atomic"
 )
@@ -82,8 +81,6 @@ func (x *sparse) forget(sealed bool) {
 		x.marks.Store(nil)
 	}
 }
-
-func sortCycles(c []uint32) { slices.Sort(c) }
 
 // cut takes back the marks at and behind seq.
 func (x *sparse) cut(seq uint32) {

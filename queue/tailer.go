@@ -67,6 +67,12 @@ func (t *Tailer) tryNext() (Index, []byte, bool, error) {
 		switch {
 		case err != nil:
 			return 0, nil, false, err
+		case at == stepNone && !t.q.readOnly: // Last says that it is there
+			err := t.c.checkLength()
+			if err == nil {
+				err = t.c.corrupt("a published entry is gone", nil)
+			}
+			return 0, nil, false, err
 		case at == stepNone:
 			return 0, nil, false, nil
 		case at == stepEntry:

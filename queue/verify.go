@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -101,11 +103,11 @@ func (v *verifier) run() error {
 	for _, name := range names {
 		if c, ok := parseCycleName(name); ok {
 			cycles = append(cycles, c)
-		} else if len(name) > len(tornPrefix) && name[:len(tornPrefix)] == tornPrefix {
+		} else if strings.HasPrefix(name, tornPrefix) {
 			v.r.Torn = append(v.r.Torn, name)
 		}
 	}
-	sortCycles(cycles)
+	slices.Sort(cycles)
 	v.stopped = -1
 	for i, c := range cycles {
 		if i > 0 && c != cycles[i-1]+1 {
