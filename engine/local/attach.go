@@ -3,8 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
-
-	"google.golang.org/protobuf/encoding/protowire"
+	"slices"
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/queue"
@@ -73,32 +72,16 @@ func (e *Engine) readOutcome(id engine.ID, at engine.Position) (*found, error) {
 			if x.id == id && x.tail == nil {
 				return &found{at: at, asked: x.asked, ending: x.ending}, nil
 			}
-		case opLost, opPurged: // it was cancelled with others
-			return e.readCanceled(id, at, d.n, d.p)
+		case opLost: // it was cancelled as an orphan
+			var l losses
+			if err := l.decode(d.p); err != nil {
+				return nil, fmt.Errorf("read outcome of %s: %w", id, err)
+			}
+			if slices.Contains(l.orphans, id) {
+				x := canceled(&pending{req: &engine.Request{Frame: engine.Frame{ID: id}}}, "its caller has failed", l.when)
+				return &found{at: at, ending: *x}, nil
+			}
 		}
 	}
 	return &found{}, d.err
-}
-
-// readCanceled makes the outcome of an invocation that was ended by a record
-// about something else: as an orphan, or with its actor.
-func (e *Engine) readCanceled(id engine.ID, at engine.Position, op protowire.Number, b []byte) (*found, error) {
-	why := "its actor was purged by an operator"
-	f := &found{at: at, ending: ending{id: id, flags: flagOperator}}
-	if op == opLost {
-		var l losses
-		if err := l.decode(b); err != nil {
-			return nil, fmt.Errorf("read outcome of %s: %w", id, err)
-		}
-		why, f.ended = "its caller has failed", l.when
-	} else {
-		x, err := decodeActorOp(b)
-		if err != nil {
-			return nil, fmt.Errorf("read outcome of %s: %w", id, err)
-		}
-		f.ended = x.time
-	}
-	f.o = &engine.Outcome{Failure: engine.Fail(engine.ErrCanceled, why)}
-	f.o.Failure.Invocation = id.String()
-	return f, nil
 }

@@ -89,9 +89,9 @@ func (f *flow) lost(l *losses, at engine.Position) {
 	}
 	for _, c := range l.counted {
 		if p := f.reqs[c.id]; p != nil && p.status == inFlow {
+			f.rows.touch(p)
 			p.attempts, p.lost, p.begun = c.attempts, c.lost, false
-			p.release(true)
-			f.rows.changed(p)
+			f.release(p, true)
 		}
 	}
 	for _, id := range l.orphans {

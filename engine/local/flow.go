@@ -172,7 +172,7 @@ func (f *flow) request(r *engine.Request, sender engine.ID, later bool, at engin
 		return nil
 	}
 	f.places++
-	p := &pending{req: r, at: at, asked: at, place: f.places}
+	p := &pending{req: r, at: at, asked: at, place: f.places, row: rowState{dirty: true}}
 	f.reqs[r.ID] = p
 	if r.Keyed {
 		p.print = fingerprint(r)
@@ -186,18 +186,16 @@ func (f *flow) request(r *engine.Request, sender engine.ID, later bool, at engin
 		p.status = scheduled
 		f.count[scheduled]++
 		f.due.push(r.NotBefore, p, nil)
-		f.rows.changed(p)
 		return p
 	}
 	f.enter(p)
 	return p
 }
 
-// enter puts p at the end of the flow.
+// enter puts p at the end of the flow. Its row is touched already.
 func (f *flow) enter(p *pending) {
 	p.status = inFlow
 	f.count[inFlow]++
-	f.rows.changed(p)
 	f.adopt(p)
 	p.actor = f.entry(p.req.Actor)
 	p.actor.line.Add(p)
@@ -242,11 +240,13 @@ func (p *pending) disown() {
 }
 
 // release unlinks the children of p. Detached only: those that p waited for
-// outside of any nesting.
-func (p *pending) release(detachedOnly bool) {
+// outside of any nesting. Their rows change: they have to say who called, once
+// that is not in the flow any more.
+func (f *flow) release(p *pending, detachedOnly bool) {
 	for c := p.child; c != nil; {
 		older := c.older
 		if !detachedOnly || !c.nested() {
+			f.rows.touch(c)
 			c.disown()
 		}
 		c = older
@@ -263,17 +263,17 @@ func (p *pending) children(yield func(*pending) bool) {
 }
 
 func (f *flow) keep(p *pending, k kept) {
+	f.rows.touch(p)
 	p.keeps = append(p.keeps, k)
-	f.rows.changed(p)
 }
 
 // begin applies the op begin: an attempt after the first, or one that
 // re-enters, begins.
 func (f *flow) begin(id engine.ID, n uint32) {
 	if p := f.reqs[id]; p != nil && p.status == inFlow {
+		f.rows.touch(p)
 		p.attempts, p.begun = n, true
-		p.release(true)
-		f.rows.changed(p)
+		f.release(p, true)
 	}
 }
 
@@ -288,11 +288,11 @@ func (f *flow) outcome(p *pending, x *ending, at engine.Position) {
 
 // tail makes t the present step of p: in place, or at the end of the flow.
 func (f *flow) tail(p *pending, t *engine.Request, at engine.Position) {
-	p.release(false)
+	f.rows.touch(p)
+	f.release(p, false)
 	p.keeps, p.begun, p.attempts, p.lost, p.at, p.asked = nil, false, 0, 0, at, at
 	if t.InPlace {
 		p.req = t
-		f.rows.changed(p)
 		f.deliver(p)
 		return
 	}
@@ -302,7 +302,6 @@ func (f *flow) tail(p *pending, t *engine.Request, at engine.Position) {
 	f.places++
 	p.req, p.place, p.host = t, f.places, nil
 	p.actor = f.entry(t.Actor)
-	f.rows.changed(p)
 	p.actor.line.Add(p)
 	f.deliver(p)
 }
@@ -310,11 +309,11 @@ func (f *flow) tail(p *pending, t *engine.Request, at engine.Position) {
 // finish takes p out of the flow with its outcome, and tells who waits.
 func (f *flow) finish(p *pending, x *ending, at engine.Position) {
 	parent := p.parent
-	p.release(false)
+	f.rows.gone(p)
+	f.release(p, false)
 	if x.flags&flagForced != 0 && p.host != nil && !p.host.gone {
 		p.status = ended
 		f.count[inFlow]--
-		f.rows.gone(p)
 		p.disown()
 		f.tombs[p.req.ID] = p
 	} else {
@@ -326,18 +325,16 @@ func (f *flow) finish(p *pending, x *ending, at engine.Position) {
 		f.keep(parent, kept{id: p.req.ID, o: x.o, at: at})
 	}
 	f.answer(p, parent, engine.Response{ID: p.req.ID, Outcome: x.o, At: at})
+	f.done.add(p.req.ID, at)
 	if x.flags&flagKept != 0 {
 		f.keepFailed(p, x, at)
-		return
 	}
-	f.done.add(p.req.ID, at)
 }
 
 // leave takes p out of its line, and from its caller's callees.
 func (f *flow) leave(p *pending) {
 	if p.status == inFlow {
 		f.count[inFlow]--
-		f.rows.gone(p)
 		p.disown()
 	}
 	a := p.actor
@@ -415,7 +412,7 @@ func (f *flow) keepFailed(p *pending, x *ending, at engine.Position) {
 	p.status, p.end, p.at, p.host = failed, x, at, nil
 	f.reqs[p.req.ID] = p
 	f.count[failed]++
-	f.rows.changed(p)
+	p.row.dirty = true
 	f.failed = append(f.failed, p)
 	if f.count[failed] <= maxFailed {
 		return
@@ -432,8 +429,8 @@ func (f *flow) keepFailed(p *pending, x *ending, at engine.Position) {
 
 // settle drops what is scheduled, parked or failed.
 func (f *flow) settle(p *pending) {
-	f.count[p.status]--
 	f.rows.gone(p)
+	f.count[p.status]--
 	delete(f.reqs, p.req.ID)
 	switch p.status {
 	case scheduled:
@@ -449,7 +446,8 @@ func (f *flow) settle(p *pending) {
 func (f *flow) park(p *pending, fail *engine.Failure, when time.Time, at engine.Position) {
 	o := &engine.Outcome{Failure: parkedFailure(p, fail)}
 	parent := p.parent
-	p.release(false)
+	f.rows.touch(p)
+	f.release(p, false)
 	if p.req.InPlace {
 		f.count[inFlow]--
 		p.disown()
@@ -461,7 +459,6 @@ func (f *flow) park(p *pending, fail *engine.Failure, when time.Time, at engine.
 	}
 	p.status = parked
 	f.count[parked]++
-	f.rows.changed(p)
 	if parent != nil && p.nested() && p.req.Once {
 		f.keep(parent, kept{id: p.req.ID, o: o, at: at})
 	}
@@ -495,8 +492,8 @@ func independent(r *engine.Request) *engine.Request {
 // resume applies the op resumed: p enters the flow at its end, or goes on in
 // the place that it has held.
 func (f *flow) resume(p *pending, at engine.Position) {
+	f.rows.touch(p)
 	f.count[p.status]--
-	f.rows.changed(p)
 	p.at, p.end, p.lost, p.attempts = at, nil, 0, max(1, p.attempts)
 	p.req = independent(p.req)
 	if p.actor != nil && p.actor.holder == p {
@@ -547,11 +544,11 @@ func (f *flow) hold(p *pending, on bool) {
 
 // postpone applies the op postponed: p goes to the end of the flow.
 func (f *flow) postpone(p *pending, at engine.Position) {
+	f.rows.touch(p)
 	p.actor.line.Remove(p)
 	f.places++
 	p.place, p.at = f.places, at
 	p.actor.line.Add(p)
-	f.rows.changed(p)
 	f.deliver(p)
 }
 
@@ -570,44 +567,24 @@ func (f *flow) pause(id engine.Actor, on bool) {
 	f.tidy(a)
 }
 
-// purge applies the op purged: what waits for the actor is cancelled, its
-// state and its reminders are dropped.
-func (f *flow) purge(id engine.Actor, when time.Time, at engine.Position) {
-	a := f.entry(id)
-	var waiting []*pending
-	for p := range a.line.All {
-		if p.status == inFlow || p.status == parked {
-			waiting = append(waiting, p)
-		}
-	}
-	host := a.host
-	for _, p := range waiting {
-		if p.status == parked {
-			f.settle(p)
-			f.done.add(p.req.ID, at)
-			continue
-		}
-		x := canceled(p, "its actor was purged by an operator", when)
-		f.finish(p, x, at)
-		if host != nil && !host.gone {
-			host.handler.Cancel(p.req, x.o, true)
-		}
-	}
+// purge applies the op purged: the state and the reminders of an actor are
+// dropped. What waited for it was ended before, by the same record.
+func (f *flow) purge(id engine.Actor) {
 	for _, r := range f.reminders[id] {
 		f.forget(r)
 	}
-	a = f.entry(id) // it may have been dropped with its last request
+	a := f.entry(id)
 	f.wipe(a)
-	if host != nil && !host.gone {
-		host.handler.Forget(id)
+	if a.host != nil && !a.host.gone {
+		a.host.handler.Forget(id)
 	}
 }
 
 // overrule applies the op ending: o takes the place of whatever outcome the
 // invocation's code comes to.
 func (f *flow) overrule(p *pending, o *engine.Outcome) {
+	f.rows.touch(p)
 	p.ending = o
-	f.rows.changed(p)
 }
 
 // strand ends the replay: from here on requests are delivered. Those in the

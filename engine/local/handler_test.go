@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -155,6 +156,7 @@ func (l *logBuffer) String() string {
 // world is an engine with its directory, for tests.
 type world struct {
 	t    testing.TB
+	tb   interface{ Fatalf(string, ...any) } // t, or a property's
 	dir  string
 	url  string
 	opts engine.Options
@@ -171,7 +173,7 @@ func newWorld(t testing.TB, parameters string) *world {
 }
 
 func prepareWorld(t testing.TB, parameters string) *world {
-	w := &world{t: t, dir: filepath.Join(t.TempDir(), "data"), logs: &logBuffer{}}
+	w := &world{t: t, tb: t, dir: filepath.Join(t.TempDir(), "data"), logs: &logBuffer{}}
 	w.url = "local:" + w.dir + "?" + parameters
 	w.opts = engine.Options{App: "test", Logger: slog.New(slog.NewTextHandler(w.logs, nil))}
 	return w
@@ -190,19 +192,42 @@ func (w *world) open() {
 // directory again.
 func (w *world) crash() {
 	w.t.Helper()
-	if err := w.e.abandon(); err != nil {
+	w.e.stop()
+	before := w.e.dumpClosed()
+	if err := w.e.letGo(); err != nil {
 		w.t.Fatal(err)
 	}
-	w.open()
+	w.recover(before)
 }
 
-// abandon lets go of everything without a word: no checkpoint, nobody leaves.
-func (e *Engine) abandon() error {
+// recover opens the directory again, and compares what was brought back with
+// what was there.
+func (w *world) recover(before string) {
+	w.t.Helper()
+	u, err := url.Parse(w.url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s, err := parseURL(u, w.opts)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	e, err := recoverEngine(s)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if after := e.dump(); after != before {
+		w.tb.Fatalf("brought back:\n%s\nwas there:\n%s", after, before)
+	}
+	if err := e.run(); err != nil {
+		w.t.Fatal(err)
+	}
 	running.Lock()
-	delete(running.engines, e.set.dir)
+	op := &opening{ready: make(chan struct{}), e: e, refs: 1}
+	close(op.ready)
+	running.engines[s.dir] = op
 	running.Unlock()
-	e.stop()
-	return e.letGo()
+	w.h, w.e = &handle{Engine: e}, e
 }
 
 // reopen closes the engine cleanly and opens it again.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/queue"
 )
@@ -124,27 +126,39 @@ func (e *Engine) suits(s *settings) error {
 	return nil
 }
 
-// openEngine opens the directory, brings the flow back from the newest
-// checkpoint and the journal behind it, and begins a new epoch.
-func openEngine(s *settings) (_ *Engine, err error) {
+// openEngine opens the directory and begins a new epoch.
+func openEngine(s *settings) (*Engine, error) {
+	e, err := recoverEngine(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.run(); err != nil {
+		return nil, errors.Join(err, e.letGo())
+	}
+	return e, nil
+}
+
+// recoverEngine brings the flow back from the newest checkpoint and the journal
+// behind it.
+func recoverEngine(s *settings) (_ *Engine, err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory: %w", err)
 	}
-	e := &Engine{set: s, alarm: make(chan struct{}, 1), quit: make(chan struct{})}
-	e.opened = s.Now()
+	e := &Engine{set: s, opened: s.Now(), alarm: make(chan struct{}, 1), quit: make(chan struct{})}
+	e.saver.wake = make(chan struct{}, 1)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.letGo())
 		}
 	}()
 	q, err := queue.Open(filepath.Join(s.dir, "journal"), queue.Config{
-		CycleBytes: s.cycleBytes, Durability: s.durability, Logger: s.Logger, OnRoll: e.rolled,
+		CycleBytes: s.cycleBytes, Durability: s.durability, Logger: s.Logger, FS: s.journalFS,
 	})
 	if err != nil {
 		return nil, explain(err)
 	}
 	e.log = q
-	return e, e.start()
+	return e, e.recover()
 }
 
 // explain adds what to do to the errors of the journal.
@@ -155,20 +169,25 @@ func explain(err error) error {
 	return err
 }
 
-// start opens what stands beside the journal, and replays.
-func (e *Engine) start() (err error) {
-	e.done = newCompletions(e)
+// recover opens what stands beside the journal, and replays.
+func (e *Engine) recover() (err error) {
+	e.done = newCompletions(filepath.Join(e.set.dir, "journal-index"), e.saver.due)
 	e.mu.f = newFlow(e.done)
-	if e.st, err = openStore(filepath.Join(e.set.dir, "state"), e); err != nil {
+	if e.st, err = openStore(e, &guard{inner: vfs.Default, dir: filepath.Join(e.set.dir, "state"), inject: e.set.inject}); err != nil {
 		return err
 	}
-	from, err := e.restore()
+	marker, err := e.restore()
 	if err != nil {
 		return err
 	}
-	if err := e.replay(from); err != nil {
+	if err := e.done.load(e.log, marker); err != nil {
 		return err
 	}
+	return e.replay(marker)
+}
+
+// run begins a new epoch: from here on components can join.
+func (e *Engine) run() error {
 	at, err := e.beginEpoch()
 	if err != nil {
 		return err
@@ -200,6 +219,7 @@ func (e *Engine) replay(from engine.Position) error {
 		if err := f.replayRecord(b, engine.Position(i)); err != nil {
 			return err
 		}
+		e.saver.bytes += int64(len(b)) + entryOverhead
 	}
 	if f.app != "" && f.app != e.set.App {
 		return fmt.Errorf("the data belong to the application %q, not %q; name another directory", f.app, e.set.App)
@@ -271,6 +291,9 @@ func (e *Engine) stop() bool {
 func (e *Engine) letGo() (err error) {
 	if e.st != nil {
 		err = e.st.close()
+	}
+	if e.done != nil {
+		err = errors.Join(err, e.done.close())
 	}
 	if e.log != nil {
 		err = errors.Join(err, e.log.Close())

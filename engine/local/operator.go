@@ -186,25 +186,54 @@ func (o operator) pause(ctx context.Context, a engine.Actor, on bool) error {
 // Purge implements engine.Operator.
 func (o operator) Purge(ctx context.Context, id engine.Actor) error {
 	return o.act(ctx, func(f *flow) (engine.Position, error) {
-		if a := f.actors[id]; a != nil && a.host != nil && !a.host.gone {
-			h := a.host.handler
-			h.Pause(id, true) // nothing begins while we look
-			defer func() {
-				if x := f.actors[id]; x == nil || !x.paused {
-					h.Pause(id, false)
-				}
-			}()
-			for p := range a.line.All {
-				if p.status == ended || p.status == inFlow && h.Begun(p.req) {
-					return 0, fmt.Errorf("purge %s: its invocation %s is running; cancel it first", id, p.req.ID)
-				}
+		a := f.actors[id]
+		if a == nil || a.host == nil || a.host.gone {
+			return o.e.purge(id)
+		}
+		h := a.host.handler
+		h.Pause(id, true) // nothing begins while we look
+		defer func() {
+			if x := f.actors[id]; x == nil || !x.paused {
+				h.Pause(id, false)
+			}
+		}()
+		for p := range a.line.All {
+			if p.status == ended || p.status == inFlow && h.Begun(p.req) {
+				return 0, fmt.Errorf("purge %s: its invocation %s is running; cancel it first", id, p.req.ID)
 			}
 		}
-		w := newEncoder()
-		defer w.free()
-		when := o.e.set.Now()
-		w.purged(id, when)
-		return o.e.recordOp(w, func(at engine.Position) { f.purge(id, when, at) })
+		return o.e.purge(id)
+	})
+}
+
+// purge cancels what waits for an actor and drops its state and its reminders,
+// in one record. mu is held.
+func (e *Engine) purge(id engine.Actor) (engine.Position, error) {
+	w := newEncoder()
+	defer w.free()
+	f := e.mu.f
+	when := e.set.Now()
+	var waiting []*pending
+	var ends []*ending
+	if a := f.actors[id]; a != nil {
+		for p := range a.line.All {
+			x := canceled(p, "its actor was purged by an operator", when)
+			x.print = p.print
+			w.outcome(opOutcome, x)
+			w.patch(p.asked, x.flags)
+			waiting, ends = append(waiting, p), append(ends, x)
+		}
+	}
+	w.purged(id)
+	return e.recordOp(w, func(at engine.Position) {
+		for i, p := range waiting {
+			host, req := p.host, p.req
+			f.conclude(p, ends[i], at)
+			if host != nil && !host.gone {
+				host.handler.Cancel(req, ends[i].o, true) // its Finish will be refused
+			}
+		}
+		f.purge(id)
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/queue"
 )
@@ -23,6 +25,10 @@ type settings struct {
 	cycleBytes      int64         // of a cycle of the journal
 	retain          time.Duration // ended invocations are kept for so long,
 	retainBytes     int64         // or up to so many bytes of journal
+
+	// For tests: what the disk does.
+	journalFS queue.FS
+	inject    func(errorfs.Op) error
 }
 
 // parameters are those that a URL may have, with how each is read.

@@ -401,10 +401,9 @@ func (w *encoder) paused(a engine.Actor, on bool) {
 	w.shut(at)
 }
 
-func (w *encoder) purged(a engine.Actor, when time.Time) {
+func (w *encoder) purged(a engine.Actor) {
 	at := w.open(opPurged)
 	w.actor(1, a)
-	w.time(3, when)
 	w.shut(at)
 }
 

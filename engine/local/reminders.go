@@ -66,6 +66,7 @@ func (f *flow) advance(a engine.Actor, name string, due time.Time) {
 
 // arrive applies the op due: a delayed tell enters the flow.
 func (f *flow) arrive(p *pending, at engine.Position) {
+	f.rows.touch(p)
 	f.count[scheduled]--
 	f.due.remove(p.heap)
 	f.places++

@@ -73,7 +73,7 @@ func (f *flow) replayOp(op protowire.Number, b []byte, at engine.Position) error
 	case opAdvanced, opPaused, opPurged:
 		x, err := decodeActorOp(b)
 		if err == nil {
-			f.replayActorOp(op, &x, at)
+			f.replayActorOp(op, &x)
 		}
 		return err
 	case opBegin, opEnding, opParked, opResumed, opSettled, opDue, opPostponed:
@@ -132,14 +132,14 @@ func (f *flow) replayWrites(x *writesOp) {
 	f.write(f.entry(a), x.ws)
 }
 
-func (f *flow) replayActorOp(op protowire.Number, x *smallOp, at engine.Position) {
+func (f *flow) replayActorOp(op protowire.Number, x *smallOp) {
 	switch op {
 	case opAdvanced:
 		f.advance(x.actor, x.name, x.time)
 	case opPaused:
 		f.pause(x.actor, x.n[3] != 0)
 	case opPurged:
-		f.purge(x.actor, x.time, at)
+		f.purge(x.actor)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -15,23 +15,74 @@ import (
 // store is the materialised state: what checkpoints have taken over from the
 // journal. Its own log is off; the journal is the log.
 type store struct {
+	*guard
 	db    *pebble.DB
-	empty bool // no checkpoint was ever written; guarded by the engine's mu
+	empty bool // no checkpoint was ever begun; guarded by the engine's mu
 }
 
-func openStore(dir string, e *Engine) (*store, error) {
-	db, err := pebble.Open(dir, storeOptions(e))
+func openStore(e *Engine, g *guard) (*store, error) {
+	db, err := pebble.Open(g.dir, storeOptions(e, g))
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	return &store{db: db, empty: true}, nil
+	return &store{guard: g, db: db, empty: true}, nil
 }
 
+// closeWait bounds the closing of a store that has failed: its own helpers may
+// wait for ever.
+const closeWait = 5 * time.Second
+
 func (s *store) close() error {
-	if err := s.db.Close(); err != nil {
-		return fmt.Errorf("close state: %w", err)
+	done := make(chan error, 1) // closing may take longer than anyone waits
+	go func() { done <- s.db.Close() }()
+	var late <-chan time.Time
+	if s.poisoned.Load() {
+		late = time.After(closeWait)
+	}
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("close state: %w", err)
+		}
+		return nil
+	case <-late:
+		return fmt.Errorf("close state: %w", errPoisoned)
+	}
+}
+
+// healthy says why the store takes nothing any more.
+func (s *store) healthy() error {
+	if s.poisoned.Load() {
+		return errPoisoned
 	}
 	return nil
+}
+
+// flushWait bounds a flush: the store tries again for ever on a full disk.
+const (
+	flushWait = 2 * time.Minute
+	flushLook = 50 * time.Millisecond
+)
+
+// flush returns when all that was written is on the disk.
+func (s *store) flush() error {
+	done, err := s.db.AsyncFlush()
+	if err != nil {
+		return err
+	}
+	look := time.NewTicker(flushLook)
+	defer look.Stop()
+	for range flushWait / flushLook {
+		select {
+		case <-done:
+			return s.healthy()
+		case <-look.C:
+			if err := s.healthy(); err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("flush state: not done after %v", flushWait)
 }
 
 // glance is a consistent look at an actor: its changes above a snapshot of the
@@ -162,31 +213,4 @@ func (e *Engine) lookup(a engine.Actor, k engine.Key) (_ []byte, _ bool, err err
 		v = []byte{}
 	}
 	return v, true, closer.Close()
-}
-
-// storeOptions are small: the state of live actors is in memory anyway, and
-// what the journal holds is written in large sorted batches.
-func storeOptions(e *Engine) *pebble.Options {
-	o := &pebble.Options{
-		DisableWAL:         true,
-		FormatMajorVersion: pebble.FormatNewest,
-		MemTableSize:       4 << 20,
-		CacheSize:          8 << 20,
-		Logger:             storeLogger{e},
-	}
-	return o
-}
-
-// storeLogger hands on what the store complains about. The store calls Fatalf
-// where it cannot go on; that fails the engine, not the process.
-type storeLogger struct{ e *Engine }
-
-func (storeLogger) Infof(string, ...any) {}
-
-func (l storeLogger) Errorf(format string, args ...any) {
-	l.e.set.Logger.Warn("local engine: state: " + strings.TrimSpace(fmt.Sprintf(format, args...)))
-}
-
-func (l storeLogger) Fatalf(format string, args ...any) {
-	l.e.set.Logger.Error("local engine: state: " + strings.TrimSpace(fmt.Sprintf(format, args...)))
 }
