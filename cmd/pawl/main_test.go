@@ -100,10 +100,10 @@ func (a *Account) Note(ctx context.Context, n note) (pawl.None, error) {
 // Panic panics.
 func (a *Account) Panic(context.Context, pawl.None) (pawl.None, error) { panic("on purpose") }
 
-// Slow runs until the file is there, or its attempt ends.
+// Slow runs until there is something in the file, or its attempt ends.
 func (a *Account) Slow(ctx context.Context, file string) (string, error) {
 	for ctx.Err() == nil {
-		if b, err := os.ReadFile(file); err == nil {
+		if b, err := os.ReadFile(file); err == nil && len(b) > 0 {
 			return string(b), nil
 		}
 		time.Sleep(time.Millisecond) //nolint:forbidigo // waits for another process
