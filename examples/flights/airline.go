@@ -10,9 +10,15 @@ import (
 	"github.com/pawl-go/pawl/examples/internal/crash"
 )
 
-// milesPerMillisecond makes a flight across the country last a tenth of a
-// second, so that some twenty are in the air at any time.
-const milesPerMillisecond = 25
+// speed is how many miles a flight makes in a millisecond, so that at a rate of
+// departures some twenty are in the air at any time: at 800 a second, one across
+// the country takes a tenth of a second.
+func speed(rate int) int {
+	if rate == 0 {
+		return 100
+	}
+	return max(rate/30, 1)
+}
 
 // withoutKeys is the variant of a job that makes a mistake, for a test that
 // wants to see it found: flights are submitted again without idempotency keys.
@@ -37,7 +43,10 @@ func open(ctx context.Context, engine string, tower *Tower) (*pawl.App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open airline: %w", err)
 	}
-	pawl.RegisterFunc(app, func(string) *Flight { return &Flight{tower: tower} }, pawl.ReadOnly((*Flight).Log))
+	// A flight that dies with the program 16 times would be parked, as one that
+	// is likely to be the reason. Here the reason is known.
+	pawl.RegisterFunc(app, func(string) *Flight { return &Flight{tower: tower} },
+		pawl.ReadOnly((*Flight).Log), pawl.MaxAttempts(10_000))
 	pawl.Register[Airport](app, pawl.ReadOnly((*Airport).Board))
 	if err := app.Start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start airline: %w", err), app.Close())
@@ -51,7 +60,7 @@ func Child(ctx context.Context, job crash.Job, report *crash.Reporter) error {
 	if err != nil {
 		return err
 	}
-	tower := &Tower{MilesPerMillisecond: milesPerMillisecond, Attempt: func(ctx context.Context, flight pawl.Ref[*Flight]) {
+	tower := &Tower{MilesPerMillisecond: speed(job.Rate), Attempt: func(ctx context.Context, flight pawl.Ref[*Flight]) {
 		if pawl.Attempt(ctx) > 1 {
 			report.Again(unitOf(flight))
 		}
