@@ -49,3 +49,15 @@ func ParseIndex(s string) (Index, error) {
 	}
 	return NewIndex(uint32(cycle), uint32(seq)), nil
 }
+
+// MarshalText makes reports and JSON show the form of String.
+func (i Index) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
+
+// UnmarshalText is ParseIndex.
+func (i *Index) UnmarshalText(b []byte) error {
+	v, err := ParseIndex(string(b))
+	if err == nil {
+		*i = v
+	}
+	return err
+}

@@ -64,7 +64,7 @@ func (q *Queue) find(cycle uint32) (*segment, error) {
 	if s != nil {
 		return s, nil
 	}
-	if cycle < first {
+	if cycle > 0 && cycle < first {
 		return nil, fmt.Errorf("%w: the first kept cycle is %d", ErrReleased, first)
 	}
 	return nil, ErrNotFound

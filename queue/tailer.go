@@ -88,7 +88,7 @@ func (t *Tailer) tryNext() (Index, []byte, bool, error) {
 // enter goes to the cycle of the wanted entry, if it is there.
 func (t *Tailer) enter() (bool, error) {
 	cycle := t.want.Cycle()
-	if t.want == 0 {
+	if cycle == 0 { // the start; or behind the end of a queue that was empty
 		if cycle = t.q.firstCycle(); cycle == 0 {
 			return false, nil
 		}
