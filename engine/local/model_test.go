@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -34,6 +35,9 @@ type node struct {
 }
 
 func TestWhateverHappensACrashLeavesWhatWasThere(t *testing.T) {
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		flag.Set("rapid.checks", "30") // each opens the engine many times
+	}
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
@@ -80,12 +84,13 @@ func (m *machine) node() *node {
 	return m.nodes[rapid.IntRange(0, len(m.nodes)-1).Draw(m.rt, "node")]
 }
 
-// running picks an attempt that may act.
-func (m *machine) running() (n *node, r *engine.Request, by engine.Attempt) {
+// running picks an attempt that may act: to end, no callee of it may be out.
+func (m *machine) running(ends bool) (n *node, r *engine.Request, by engine.Attempt) {
 	m.e.mu.Lock()
 	var ps []*pending
 	for _, p := range m.e.mu.f.reqs {
-		if p.status == inFlow && p.host != nil {
+		callees := slices.Collect(p.children)
+		if p.status == inFlow && p.host != nil && !(ends && len(callees) > 0) {
 			ps = append(ps, p)
 		}
 	}
@@ -186,7 +191,7 @@ func (m *machine) send(*rapid.T) {
 }
 
 func (m *machine) sendFrom(*rapid.T) {
-	n, r, by := m.running()
+	n, r, by := m.running(false)
 	if _, err := n.s.Send(by, m.effects(n.s, r)); err != nil && engine.CodeOf(err) != engine.ErrKeyReused {
 		m.rt.Fatal(err)
 	}
@@ -200,7 +205,7 @@ func (m *machine) outcome() *engine.Outcome {
 }
 
 func (m *machine) finish(*rapid.T) {
-	n, _, by := m.running()
+	n, _, by := m.running(true)
 	ef := m.effects(n.s, nil)
 	if _, err := n.s.Finish(by, ef, m.outcome()); err != nil && engine.CodeOf(err) != engine.ErrKeyReused {
 		m.rt.Fatal(err)
@@ -208,7 +213,7 @@ func (m *machine) finish(*rapid.T) {
 }
 
 func (m *machine) tail(*rapid.T) {
-	n, r, by := m.running()
+	n, r, by := m.running(true)
 	to := m.actor()
 	if rapid.Bool().Draw(m.rt, "self") {
 		to = r.Actor
@@ -220,7 +225,7 @@ func (m *machine) tail(*rapid.T) {
 }
 
 func (m *machine) begin(*rapid.T) {
-	n, _, by := m.running()
+	n, _, by := m.running(false)
 	by.N++
 	if _, err := n.s.Begin(by, engine.Attempt{}, nil); err != nil {
 		m.rt.Fatal(err)
@@ -228,7 +233,7 @@ func (m *machine) begin(*rapid.T) {
 }
 
 func (m *machine) park(*rapid.T) {
-	n, r, by := m.running()
+	n, r, by := m.running(true)
 	var err error
 	if rapid.Bool().Draw(m.rt, "postpone") && !r.InPlace {
 		_, err = n.s.Postpone(by)
