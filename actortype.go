@@ -127,7 +127,7 @@ func (i *instance) value(out any) runtime.Result {
 	if err != nil {
 		return i.fail(badPayload("encode", "result", out, err))
 	}
-	if err := checkSize("result", len(b), i.t.app.cfg.Limits.Payload); err != nil {
+	if err := checkSize(aResult, len(b), i.t.app.cfg.Limits.Payload); err != nil {
 		return i.fail(err)
 	}
 	return runtime.Result{Value: b}

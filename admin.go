@@ -155,7 +155,7 @@ func (a *Admin) Answer(ctx context.Context, id string, out any, err error) error
 		if o.Value, err = encode(a.app.cfg.Codec, out); err != nil {
 			return badPayload("encode", "result", out, err)
 		}
-		if err := checkSize("result", len(o.Value), a.app.cfg.Limits.Payload); err != nil {
+		if err := checkSize(aResult, len(o.Value), a.app.cfg.Limits.Payload); err != nil {
 			return err
 		}
 	}

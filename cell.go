@@ -195,7 +195,7 @@ func (c *Value[T]) bytes() ([]byte, error) {
 	if err != nil {
 		return nil, &Error{Code: ErrBadPayload, Err: fmt.Errorf("encode %v: %w", c.spec, err)}
 	}
-	return b, checkSize(c.spec.String(), len(b), c.inst.t.app.cfg.Limits.Payload)
+	return b, checkSize(c.spec, len(b), c.inst.t.app.cfg.Limits.Payload)
 }
 
 func (c *Value[T]) encoded(dst []write) ([]write, []byte, error) {

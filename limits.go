@@ -54,12 +54,23 @@ func (l *Limits) validate() error {
 }
 
 // checkSize refuses what is over its limit.
-func checkSize(what string, size, limit int) error {
+func checkSize(what fmt.Stringer, size, limit int) error {
 	if size <= limit {
 		return nil
 	}
-	return &Error{Code: ErrTooLarge, Err: fmt.Errorf("%s of %d bytes, limit %d", what, size, limit)}
+	return &Error{Code: ErrTooLarge, Err: fmt.Errorf("%v of %d bytes, limit %d", what, size, limit)}
 }
+
+// thing names something in a message.
+type thing string
+
+func (t thing) String() string { return string(t) }
+
+// The things whose size is checked most.
+const (
+	anArgument thing = "argument"
+	aResult    thing = "result"
+)
 
 // checkName refuses a name over its limit, and shows its beginning.
 func checkName(what, name string, limit int) error {

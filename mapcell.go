@@ -86,7 +86,7 @@ func (c *Map[K, V]) Set(ctx context.Context, k K, v V) {
 		c.inst.refuse(&Error{Code: ErrBadPayload, Err: fmt.Errorf("encode entry %q of %v: %w", k, c.spec, err)})
 		return
 	}
-	if err := c.inst.checkEntry(c.spec.String(), string(k), b); err != nil {
+	if err := c.inst.checkEntry(c.spec, string(k), b); err != nil {
 		c.inst.refuse(err)
 		return
 	}
@@ -165,9 +165,17 @@ func (c *mapCell) discard()        { c.pending = nil }
 func (c *mapCell) forget()         {}
 
 // checkEntry refuses a map's entry that is over a limit.
-func (i *instance) checkEntry(cell, key string, value []byte) error {
+func (i *instance) checkEntry(cell fmt.Stringer, key string, value []byte) error {
 	if err := checkName("state key", key, maxKey); err != nil {
 		return err
 	}
-	return checkSize(fmt.Sprintf("entry %q of %s", key, cell), len(value), i.t.app.cfg.Limits.Payload)
+	return checkSize(entryName{cell, key}, len(value), i.t.app.cfg.Limits.Payload)
 }
+
+// entryName names an entry in a message.
+type entryName struct {
+	cell fmt.Stringer
+	key  string
+}
+
+func (n entryName) String() string { return fmt.Sprintf("entry %q of %v", n.key, n.cell) }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // methodRef is what is known of a method expression, by its code pointer.
@@ -28,10 +29,16 @@ var methodRefs struct {
 	byCode atomic.Pointer[map[uintptr]*methodRef]
 }
 
+var nilMethod = &methodRef{err: &Error{Code: ErrBadMethod, Err: errors.New("the method is nil")}}
+
 // methodOf finds the name of a method expression. It costs a look-up by the
 // code pointer, and reads the symbol on first sight.
 func methodOf[A, In, Out any](m func(A, context.Context, In) (Out, error)) *methodRef {
-	pc := reflect.ValueOf(m).Pointer()
+	if m == nil {
+		return nilMethod
+	}
+	// A function is a pointer to its closure, which begins with the code pointer.
+	pc := **(**uintptr)(unsafe.Pointer(&m))
 	if known := methodRefs.byCode.Load(); known != nil {
 		if ref := (*known)[pc]; ref != nil {
 			return ref
@@ -62,9 +69,6 @@ func learnMethod(pc uintptr, a reflect.Type) *methodRef {
 // nameMethod reads the method's name off the symbol of its code, and makes sure
 // that the type has it: a plain function has a symbol too.
 func nameMethod(pc uintptr, a reflect.Type) (string, *Error) {
-	if pc == 0 {
-		return "", &Error{Code: ErrBadMethod, Err: errors.New("the method is nil")}
-	}
 	symbol := symbolAt(pc)
 	name, ok := methodName(symbol)
 	if ok {

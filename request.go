@@ -71,7 +71,7 @@ func (r *request) encode(in any) error {
 }
 
 func (r *request) checkPayload() error {
-	return r.about(checkSize("argument", len(r.call.Payload), r.app.cfg.Limits.Payload))
+	return r.about(checkSize(anArgument, len(r.call.Payload), r.app.cfg.Limits.Payload))
 }
 
 // checkOptions refuses what the options make of the call.

@@ -147,7 +147,10 @@ func (s *RawState) Set(_ context.Context, key string, value json.RawMessage) err
 	if err := s.check(true, key); err != nil {
 		return err
 	}
-	if err := s.inst.checkEntry("state", key, value); err != nil {
+	if err := checkName("state key", key, maxKey); err != nil {
+		return err
+	}
+	if err := checkSize(stateName(key), len(value), s.inst.t.app.cfg.Limits.Payload); err != nil {
 		return err
 	}
 	if c := s.cell(key); c != nil {
@@ -234,7 +237,7 @@ func (s *RawState) SetEntry(_ context.Context, mapName, key string, value json.R
 	if err := checkName("state key", mapName, maxKey); err != nil {
 		return err
 	}
-	if err := s.inst.checkEntry(mapName, key, value); err != nil {
+	if err := s.inst.checkEntry(stateName(mapName), key, value); err != nil {
 		return err
 	}
 	s.overlay(mapName).set(key, value, false)

@@ -136,10 +136,23 @@ func (t *tailCall) misused(how string) rt.Result {
 // foreignTail is the misuse of an attempt that returned a tail call which it has
 // not made, or nil.
 func foreignTail(err error) *engine.Failure {
-	t, ok := errors.AsType[*tailCall](err)
-	if !ok {
+	t := findTail(err, maxCauses)
+	if t == nil {
 		return nil
 	}
 	return engine.Fail(ErrTailMisuse, fmt.Sprintf("%s: the tail call to %v.%s was made by another attempt or invocation (%v)",
 		pcPlace(t.pc), t.call.To, t.call.Method, t.inv.ID()))
+}
+
+// findTail looks for a tail call in an error's tree.
+func findTail(err error, depth int) *tailCall {
+	if t, ok := err.(*tailCall); ok || depth == 0 { //nolint:errorlint // one level at a time is the point
+		return t
+	}
+	for _, below := range unwrap(err) {
+		if t := findTail(below, depth-1); t != nil {
+			return t
+		}
+	}
+	return nil
 }
