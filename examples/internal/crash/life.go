@@ -90,6 +90,10 @@ func (l *Life) Wait() error {
 	return nil
 }
 
+// raced reports whether the child was built with the race detector, and that
+// has found something.
+func (l *Life) raced() bool { return strings.Contains(l.stderr.String(), "WARNING: DATA RACE") }
+
 // read turns lines into events. It ends with the pipe, that is with the child.
 func read(r io.Reader, events chan<- Event) {
 	defer close(events)

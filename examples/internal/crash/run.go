@@ -115,6 +115,8 @@ func (s *state) live(ctx context.Context) (over bool, err error) {
 	switch {
 	case err != nil:
 		return false, errors.Join(err, ended)
+	case killed && life.raced(): // its exit status cannot tell any more
+		return false, errors.Join(errors.New("the race detector found something before the kill"), ended)
 	case killed:
 		s.tell(Event{Kind: Killed})
 		return false, nil
