@@ -58,9 +58,58 @@ func (w *encoder) reset() { w.b, w.asked = w.b[:0], 0 }
 
 func (w *encoder) empty() bool { return len(w.b) == 0 }
 
+// The put functions append one field to b, by the rules of protobuf; zero
+// values are left out. They take and return the slice, so that it stays in
+// registers on the hot path.
+
+func putTag(b []byte, n protowire.Number, t protowire.Type) []byte {
+	if n < 16 {
+		return append(b, byte(n)<<3|byte(t))
+	}
+	return protowire.AppendTag(b, n, t)
+}
+
+func putUint(b []byte, n protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	return binary.AppendUvarint(putTag(b, n, protowire.VarintType), v)
+}
+
+func putFixed(b []byte, n protowire.Number, v uint64) []byte {
+	return binary.LittleEndian.AppendUint64(putTag(b, n, protowire.Fixed64Type), v)
+}
+
+func putString(b []byte, n protowire.Number, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return append(binary.AppendUvarint(putTag(b, n, protowire.BytesType), uint64(len(s))), s...)
+}
+
+// putBytes leaves out nil only: an empty value is a value.
+func putBytes(b []byte, n protowire.Number, v []byte) []byte {
+	if v == nil {
+		return b
+	}
+	return append(binary.AppendUvarint(putTag(b, n, protowire.BytesType), uint64(len(v))), v...)
+}
+
+// putID writes an id as two fields, n and n+1.
+func putID(b []byte, n protowire.Number, id engine.ID) []byte {
+	return putUint(putUint(b, n, id.Hi), n+1, id.Lo)
+}
+
+func putTime(b []byte, n protowire.Number, t time.Time) []byte {
+	if t.IsZero() {
+		return b
+	}
+	return putFixed(b, n, uint64(nanos(t)))
+}
+
 // open begins a length-delimited field and returns where its body starts.
 func (w *encoder) open(n protowire.Number) int {
-	w.b = append(protowire.AppendTag(w.b, n, protowire.BytesType), 0)
+	w.b = append(putTag(w.b, n, protowire.BytesType), 0)
 	return len(w.b)
 }
 
@@ -81,38 +130,15 @@ func (w *encoder) shut(from int) {
 	}
 }
 
-func (w *encoder) uint(n protowire.Number, v uint64) {
-	if v != 0 {
-		w.b = protowire.AppendVarint(protowire.AppendTag(w.b, n, protowire.VarintType), v)
-	}
-}
+func (w *encoder) uint(n protowire.Number, v uint64)    { w.b = putUint(w.b, n, v) }
+func (w *encoder) str(n protowire.Number, s string)     { w.b = putString(w.b, n, s) }
+func (w *encoder) bytes(n protowire.Number, b []byte)   { w.b = putBytes(w.b, n, b) }
+func (w *encoder) time(n protowire.Number, t time.Time) { w.b = putTime(w.b, n, t) }
+func (w *encoder) id(n protowire.Number, id engine.ID)  { w.b = putID(w.b, n, id) }
 
 func (w *encoder) flag(n protowire.Number, v bool) {
 	if v {
 		w.uint(n, 1)
-	}
-}
-
-func (w *encoder) fixed(n protowire.Number, v uint64) {
-	w.b = protowire.AppendFixed64(protowire.AppendTag(w.b, n, protowire.Fixed64Type), v)
-}
-
-func (w *encoder) str(n protowire.Number, s string) {
-	if s != "" {
-		w.b = protowire.AppendString(protowire.AppendTag(w.b, n, protowire.BytesType), s)
-	}
-}
-
-// bytes writes b unless it is nil: an empty value is a value.
-func (w *encoder) bytes(n protowire.Number, b []byte) {
-	if b != nil {
-		w.b = protowire.AppendBytes(protowire.AppendTag(w.b, n, protowire.BytesType), b)
-	}
-}
-
-func (w *encoder) time(n protowire.Number, t time.Time) {
-	if !t.IsZero() {
-		w.fixed(n, uint64(nanos(t)))
 	}
 }
 
@@ -126,12 +152,6 @@ func nanos(t time.Time) int64 {
 		return -1<<63 + 1
 	}
 	return t.UnixNano()
-}
-
-// id writes an id as two fields, n and n+1.
-func (w *encoder) id(n protowire.Number, id engine.ID) {
-	w.uint(n, id.Hi)
-	w.uint(n+1, id.Lo)
 }
 
 func (w *encoder) actor(n protowire.Number, a engine.Actor) {
@@ -180,21 +200,25 @@ func (w *encoder) request(op protowire.Number, r *engine.Request, sender engine.
 }
 
 func (w *encoder) requestBody(r *engine.Request, sender engine.ID, scheduled bool) {
-	w.id(1, r.ID)
-	w.actor(3, r.Actor)
-	w.str(5, r.Method)
-	w.bytes(6, r.Payload)
-	w.callers(r)
-	w.uint(9, uint64(r.Step-1))
-	w.uint(10, uint64(r.Kind))
-	w.uint(11, requestFlags(r, scheduled))
-	w.id(12, r.Waiter)
-	w.time(14, r.NotBefore)
-	w.time(15, r.Created)
-	w.uint(16, uint64(r.Depth))
-	if r.Once && r.Kind == engine.KindTell {
-		w.id(17, sender)
+	b := putID(w.b, 1, r.ID)
+	b = putString(b, 3, r.Actor.Type)
+	b = putString(b, 4, r.Actor.ID)
+	b = putString(b, 5, r.Method)
+	b = putBytes(b, 6, r.Payload)
+	if r.Caller != nil {
+		b = putCallers(b, r)
 	}
+	b = putUint(b, 9, uint64(r.Step-1))
+	b = putUint(b, 10, uint64(r.Kind))
+	b = putUint(b, 11, requestFlags(r, scheduled))
+	b = putID(b, 12, r.Waiter)
+	b = putTime(b, 14, r.NotBefore)
+	b = putTime(b, 15, r.Created)
+	b = putUint(b, 16, uint64(r.Depth))
+	if r.Once && r.Kind == engine.KindTell {
+		b = putID(b, 17, sender)
+	}
+	w.b = b
 }
 
 func requestFlags(r *engine.Request, scheduled bool) (v uint64) {
@@ -220,18 +244,21 @@ func (w *encoder) writes(by engine.ID, a engine.Actor, ws []engine.Write) {
 		return
 	}
 	at := w.open(opWrites)
-	w.id(1, by)
+	w.b = putID(w.b, 1, by)
 	w.actor(3, a)
 	for i := range ws {
 		x := &ws[i]
 		from := w.open(5)
-		w.uint(1, uint64(x.Op))
-		w.str(2, x.Cell)
-		w.str(3, x.Entry)
-		w.flag(4, x.InMap)
-		if x.Op == engine.Put {
-			w.bytes(5, x.Value)
+		b := putUint(w.b, 1, uint64(x.Op))
+		b = putString(b, 2, x.Cell)
+		b = putString(b, 3, x.Entry)
+		if x.InMap {
+			b = putUint(b, 4, 1)
 		}
+		if x.Op == engine.Put {
+			b = putBytes(b, 5, x.Value)
+		}
+		w.b = b
 		w.shut(from)
 	}
 	w.shut(at)
@@ -292,15 +319,14 @@ type ending struct {
 // before the lock is taken: see patch.
 func (w *encoder) outcome(op protowire.Number, x *ending) {
 	at := w.open(op)
-	w.id(1, x.id)
-	w.fixed(4, 0)
-	w.asked = len(w.b) - 8
-	w.b = append(w.b, 10<<3|byte(protowire.VarintType), byte(x.flags)) // one byte, see patch
-	w.uint(3, uint64(x.step))
-	w.time(5, x.ended)
+	b := putFixed(putID(w.b, 1, x.id), 4, 0)
+	w.asked = len(b) - 8
+	b = append(b, 10<<3|byte(protowire.VarintType), byte(x.flags)) // one byte, see patch
+	b = putUint(b, 3, uint64(x.step))
+	w.b = putTime(b, 5, x.ended)
 	w.outcomeBody(x.o)
 	if x.print != 0 {
-		w.fixed(9, x.print)
+		w.b = putFixed(w.b, 9, x.print)
 	}
 	w.shut(at)
 }
@@ -325,22 +351,22 @@ func (w *encoder) tail(r *engine.Request) {
 	w.actor(3, r.Actor)
 	w.str(5, r.Method)
 	w.bytes(6, r.Payload)
-	w.callers(r)
+	if r.Caller != nil {
+		w.b = putCallers(w.b, r)
+	}
 	w.uint(9, uint64(r.Step-1))
 	w.uint(10, uint64(r.Kind))
 	w.uint(11, requestFlags(r, false))
 	w.time(15, r.Created)
 }
 
-// callers names the caller, and the outermost one for looking back.
-func (w *encoder) callers(r *engine.Request) {
-	if r.Caller == nil {
-		return
-	}
-	w.id(7, r.Caller.ID)
+// putCallers names the caller, and the outermost one for looking back.
+func putCallers(b []byte, r *engine.Request) []byte {
+	b = putID(b, 7, r.Caller.ID)
 	if r.Caller.Caller != nil {
-		w.id(20, r.Root().ID)
+		b = putID(b, 20, r.Root().ID)
 	}
+	return b
 }
 
 // patch puts in what is known under the lock only: the record by which the

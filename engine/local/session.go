@@ -129,6 +129,9 @@ func (s *session) sender(by engine.Attempt, ef *engine.Effects) (*pending, error
 		if f.count[inFlow] >= s.e.set.Pending {
 			return nil, overloaded(r, f.count[inFlow], s.e.set.Pending, "in the application")
 		}
+		if f.count[inFlow] < s.e.set.Mailbox {
+			continue // no line is that long
+		}
 		if a := f.actors[r.Actor]; a != nil && a.line.Len() >= s.e.set.Mailbox {
 			return nil, overloaded(r, a.line.Len(), s.e.set.Mailbox, "for the actor")
 		}
