@@ -47,9 +47,18 @@ func (q *Queue) touch() {
 	if from >= to {
 		return
 	}
-	if err := s.mu.file.Touch(s.mu.m, from, to-from); err != nil {
-		q.warn("touch cycle", s.name, err)
+	f, m := s.mu.file, s.mu.m
+	err := f.Touch(m, from, to-from)
+	if err == nil && !s.zeroed && q.cfg.Durability != Process {
+		// The extents become written ones here, and not in somebody's flush:
+		// that would wait for the journal of the file system.
+		if err := f.Flush(m, from, to-from); err != nil {
+			q.cfg.Logger.Error("queue: flush failed, no more entries are taken", "error", q.fail(s.name, err))
+			return
+		}
+		err = f.Touch(m, from, to-from)
 	}
+	q.warn("touch cycle", s.name, err)
 	s.touched = to
 }
 
@@ -141,10 +150,13 @@ func (p *preparer) end(q *Queue) error {
 	if err := q.installCycle(s); err != nil {
 		return err
 	}
+	s.zeroed = p.zeroed >= s.size
 	p.seg, p.top = nil, s.cycle
 	n := min(int64(touchAhead), s.size)
-	if err := s.mu.file.Touch(s.mu.m, 0, n); err == nil {
-		s.touched = n
+	if s.zeroed || q.cfg.Durability == Process {
+		if err := s.mu.file.Touch(s.mu.m, 0, n); err == nil {
+			s.touched = n
+		}
 	}
 	q.w.Lock()
 	q.w.next = s
