@@ -3,9 +3,11 @@ package bench
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +31,9 @@ type CallOptions struct {
 	// requests has. A method then never runs on its caller's goroutine, which
 	// must be free to leave.
 	Cancellable bool
-	NoProbe     bool // leave out what the figures are held against
+	// CPUProfile gets a profile of the calls alone, if it is not nil.
+	CPUProfile io.Writer
+	NoProbe    bool // leave out what the figures are held against
 	// Progress is told what is measured now and how far it is, from 0 to 1.
 	Progress func(what string, done float64, ops int64)
 }
@@ -145,6 +149,12 @@ func counters(ctx context.Context, o *CallOptions, dir string) (*measure.Result,
 	in := Add{Amount: 1, Below: o.Depth - 1}
 	before, entries := journal(dir)
 	var calls atomic.Int64
+	if o.CPUProfile != nil {
+		if err := pprof.StartCPUProfile(o.CPUProfile); err != nil {
+			return nil, 0, fmt.Errorf("profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
+	}
 	res, err := o.load("calls").Run(ctx, func(client, _ int) error {
 		k := choose(client)
 		n, err := pawl.Call(actx, refs[k], (*Counter).Add, in)
@@ -157,6 +167,7 @@ func counters(ctx context.Context, o *CallOptions, dir string) (*measure.Result,
 	if err != nil {
 		return nil, 0, err
 	}
+	pprof.StopCPUProfile()
 	after, more := journal(dir)
 	for k := range added {
 		calls.Add(added[k].Load())

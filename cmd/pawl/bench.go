@@ -28,6 +28,7 @@ func (c *cli) benchCommand() *cobra.Command {
 func (c *cli) benchCall() *cobra.Command {
 	var o bench.CallOptions
 	var asJSON bool
+	var profile string
 	cmd := &cobra.Command{
 		Use: "call", Short: "Calls that add to durable counters, beside a bare probe of the same job", Args: args(0, 0),
 		Example: "  pawl bench call --clients 64 --keys 1000 --durability disk",
@@ -40,6 +41,7 @@ func (c *cli) benchCall() *cobra.Command {
 	f.DurationVar(&o.Duration, "duration", 5*time.Second, "how long")
 	f.IntVar(&o.Ops, "ops", 0, "or how many operations")
 	f.BoolVar(&o.Cancellable, "cancellable", false, "call with a context that can end, which costs a hand-over to another goroutine")
+	f.StringVar(&profile, "cpuprofile", "", "write a profile of the calls to this file, for go tool pprof")
 	f.BoolVar(&o.NoProbe, "no-probe", false, "leave out the bare probe and the bare flushes")
 	benchFlags(cmd, &o.Dir, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -48,6 +50,14 @@ func (c *cli) benchCall() *cobra.Command {
 		}
 		if o.Durability != measure.Process && o.Durability != measure.Disk {
 			return usagef("--durability %s: it is process or disk", o.Durability)
+		}
+		if profile != "" {
+			file, err := os.Create(profile)
+			if err != nil {
+				return usagef("%s", err)
+			}
+			defer file.Close()
+			o.CPUProfile = file
 		}
 		bar := c.progress()
 		o.Progress = bar.show
