@@ -3,6 +3,7 @@ package pawl
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/pawl-go/pawl/engine"
 )
@@ -138,8 +139,13 @@ func causeOf(f *engine.Failure) error {
 	switch {
 	case len(f.Causes) > 0:
 		causes := errorsOf(f.Causes)
-		if len(causes) == 1 && causes[0].Error() == f.Message {
+		first := causes[0].Error()
+		switch {
+		case len(causes) == 1 && (f.Message == "" || f.Message == first):
 			return causes[0]
+		case !strings.Contains(f.Message, first):
+			// An engine says what it did and leaves why to the cause.
+			return &AppError{Message: f.Message + ": " + first, causes: causes}
 		}
 		return &AppError{Message: f.Message, causes: causes}
 	case f.Message != "":
