@@ -105,6 +105,9 @@ func (i *instance) noteTail(t *tailCall) {
 
 // tailOf gives the last tail call that the attempt made.
 func (i *instance) tailOf(inv *rt.Invocation) *tailCall {
+	if inv.Host() == nil {
+		return nil
+	}
 	i.tails.Lock()
 	defer i.tails.Unlock()
 	t, _ := inv.Host().(*tailCall)

@@ -131,7 +131,7 @@ func (c *Component) stop() {
 		}
 		c.mu.Unlock()
 		for _, inv := range live {
-			inv.close(engine.ErrFenced)
+			inv.close(errFenced)
 		}
 	})
 }

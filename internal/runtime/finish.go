@@ -14,14 +14,11 @@ import (
 // tail-other and tail-self), or has it run again (the rule retry).
 func (c *Component) finish(inv *Invocation, res Result, panicked bool) *entry {
 	e := inv.e
-	if err := inv.join(); err != nil {
-		inv.close(engine.ErrFenced)
-		return c.abandon(e)
-	}
-	c.mu.Lock()
-	cancel := e.cancel
-	c.mu.Unlock()
+	cancel, err := inv.join()
 	switch {
+	case err != nil:
+		inv.close(errFenced)
+		return c.abandon(e)
 	case cancel != nil:
 		return c.record(inv, cancel, true, panicked)
 	case res.Retry != nil:
@@ -50,15 +47,18 @@ func (c *Component) record(inv *Invocation, o *engine.Outcome, discard, spoiled 
 		inv.eff = engine.Effects{}
 		inv.discard()
 	}
-	err := c.insist(func() error {
-		_, err := c.session.Finish(inv.attempt(), &inv.eff, o)
-		return err
-	})
+	_, err := c.session.Finish(inv.attempt(), &inv.eff, o)
+	if errors.Is(err, engine.ErrUnavailable) {
+		err = c.insist(func() error {
+			_, err := c.session.Finish(inv.attempt(), &inv.eff, o)
+			return err
+		})
+	}
 	if errors.Is(err, engine.ErrTooLarge) && !discard {
 		// The engine's own limit: nothing was recorded.
 		return c.record(inv, &engine.Outcome{Failure: inv.tooLarge(err.Error())}, true, spoiled)
 	}
-	inv.close(engine.ErrEnded)
+	inv.close(errEnded)
 	if err != nil {
 		// The attempt does not count: fenced, or ended by an operator.
 		inv.discard()
@@ -132,7 +132,7 @@ func (inv *Invocation) discard() {
 func (c *Component) again(inv *Invocation, r *Retry) *entry {
 	e := inv.e
 	inv.discard()
-	inv.close(engine.ErrEnded)
+	inv.close(errEnded)
 	e.retries++
 	after := r.After
 	if after < 0 {
@@ -195,7 +195,7 @@ func (c *Component) unable(e *entry, f *engine.Failure) *entry {
 		return c.abandon(e)
 	}
 	if e.inv != nil {
-		e.inv.close(engine.ErrEnded)
+		e.inv.close(errEnded)
 	}
 	return c.leave(e, true)
 }
@@ -224,7 +224,7 @@ func (c *Component) abandon(e *entry) *entry {
 	}
 	c.mu.Unlock()
 	if inv != nil {
-		inv.close(engine.ErrFenced)
+		inv.close(errFenced)
 	}
 	if stopped {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -35,8 +36,9 @@ type Invocation struct {
 		held  []*engine.Request       // tells that leave with the next request
 		last  []*engine.Request       // tells that leave with the outcome
 		rems  []engine.ReminderChange // recorded with the outcome, or at Sync
-		host  any
 	}
+	over atomic.Bool         // mu.err is set
+	host atomic.Pointer[any] // of SetHost
 
 	// Guarded by Component.mu.
 	out     int           // nested calls without an outcome yet
@@ -116,14 +118,21 @@ func (inv *Invocation) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
+// Why an attempt is over: errors made once, since every attempt ends with one.
+var (
+	errEnded  error = engine.ErrEnded
+	errFenced error = engine.ErrFenced
+)
+
 // close ends the attempt as a context.
-func (inv *Invocation) close(code engine.Code) {
+func (inv *Invocation) close(why error) {
 	inv.mu.Lock()
 	defer inv.mu.Unlock()
 	if inv.mu.err != nil {
 		return
 	}
-	inv.mu.err = code
+	inv.mu.err = why
+	inv.over.Store(true)
 	if inv.mu.done != nil {
 		close(inv.mu.done)
 	}
@@ -135,12 +144,12 @@ func (inv *Invocation) close(code engine.Code) {
 
 // Check returns nil while the code of the attempt may act, else ErrEnded.
 func (inv *Invocation) Check() error {
+	if !inv.over.Load() {
+		return nil
+	}
 	inv.mu.Lock()
 	err := inv.mu.err
 	inv.mu.Unlock()
-	if err == nil {
-		return nil
-	}
 	return inv.errorf(engine.ErrEnded, "the attempt is over (%w): its context was kept, or one of its goroutines outlives it", err)
 }
 
@@ -194,17 +203,14 @@ func (inv *Invocation) ReadOnly() bool { return inv.read }
 
 // Host is what SetHost has kept for the host.
 func (inv *Invocation) Host() any {
-	inv.mu.Lock()
-	defer inv.mu.Unlock()
-	return inv.mu.host
+	if v := inv.host.Load(); v != nil {
+		return *v
+	}
+	return nil
 }
 
 // SetHost keeps something for the host.
-func (inv *Invocation) SetHost(v any) {
-	inv.mu.Lock()
-	defer inv.mu.Unlock()
-	inv.mu.host = v
-}
+func (inv *Invocation) SetHost(v any) { inv.host.Store(&v) }
 
 // CallerGone is closed when the caller has failed: the outcome will only
 // serve its retry.

@@ -61,7 +61,7 @@ func (h handler) Read(ctx context.Context, r *engine.Request) (*engine.Outcome, 
 		f.Actor, f.Method = r.Actor.String(), r.Method
 		return &engine.Outcome{Failure: f}, nil
 	}
-	defer inv.close(engine.ErrEnded)
+	defer inv.close(errEnded)
 	res, _ := inv.invoke()
 	switch {
 	case res.Failure != nil:

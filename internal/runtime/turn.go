@@ -56,13 +56,15 @@ func (inv *Invocation) took(p *Pending) (*engine.Outcome, error) {
 }
 
 // join holds the method at its end until every nested call has ended: the
-// predicate joined. It fails when the component has ended.
-func (inv *Invocation) join() error {
+// predicate joined. It fails when the component has ended. It returns the
+// outcome that an operator, or the engine, has given the invocation meanwhile.
+func (inv *Invocation) join() (cancel *engine.Outcome, err error) {
 	c := inv.c
 	c.mu.Lock()
 	if inv.out == 0 {
+		cancel = inv.e.cancel
 		c.mu.Unlock()
-		return nil
+		return cancel, nil
 	}
 	ready := make(chan struct{})
 	inv.joining = ready
@@ -71,9 +73,12 @@ func (inv *Invocation) join() error {
 	select {
 	case <-ready:
 	case <-c.ended:
-		return engine.ErrFenced
+		return nil, engine.ErrFenced
 	}
-	return inv.takeBack()
+	if err := inv.takeBack(); err != nil {
+		return nil, err
+	}
+	return inv.join()
 }
 
 // returned counts a nested call that has ended. Component.mu is held.
