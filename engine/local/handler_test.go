@@ -155,14 +155,15 @@ func (l *logBuffer) String() string {
 
 // world is an engine with its directory, for tests.
 type world struct {
-	t    testing.TB
-	tb   interface{ Fatalf(string, ...any) } // t, or a property's
-	dir  string
-	url  string
-	opts engine.Options
-	logs *logBuffer
-	e    *Engine
-	h    engine.Engine
+	t     testing.TB
+	tb    interface{ Fatalf(string, ...any) } // t, or a property's
+	dir   string
+	url   string
+	opts  engine.Options
+	alter func(*settings)
+	logs  *logBuffer
+	e     *Engine
+	h     engine.Engine
 }
 
 func newWorld(t testing.TB, parameters string) *world {
@@ -212,11 +213,14 @@ func (w *world) recover(before string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if w.alter != nil {
+		w.alter(s)
+	}
 	e, err := recoverEngine(s)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if after := e.dump(); after != before {
+	if after := e.dump(); before != "" && after != before {
 		w.tb.Fatalf("brought back:\n%s\nwas there:\n%s", after, before)
 	}
 	if err := e.run(); err != nil {
@@ -225,6 +229,9 @@ func (w *world) recover(before string) {
 	running.Lock()
 	op := &opening{ready: make(chan struct{}), e: e, refs: 1}
 	close(op.ready)
+	if running.engines == nil {
+		running.engines = map[string]*opening{}
+	}
 	running.engines[s.dir] = op
 	running.Unlock()
 	w.h, w.e = &handle{Engine: e}, e
@@ -313,4 +320,9 @@ func put(cell, v string) engine.Write {
 
 func entry(cell, e, v string) engine.Write {
 	return engine.Write{Key: engine.Key{Cell: cell, Entry: e, InMap: true}, Value: []byte(v)}
+}
+
+// call0 is a request that nobody sends.
+func call0(typ, id string) *engine.Request {
+	return &engine.Request{Frame: engine.Frame{Actor: engine.Actor{Type: typ, ID: id}}, Step: 1, Method: "M"}
 }

@@ -18,6 +18,8 @@ type store struct {
 	*guard
 	db    *pebble.DB
 	empty bool // no checkpoint was ever begun; guarded by the engine's mu
+
+	flushWait time.Duration // bounds a flush: on a full disk the store tries again for ever
 }
 
 func openStore(e *Engine, g *guard) (*store, error) {
@@ -25,7 +27,7 @@ func openStore(e *Engine, g *guard) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	return &store{guard: g, db: db, empty: true}, nil
+	return &store{guard: g, db: db, empty: true, flushWait: 2 * time.Minute}, nil
 }
 
 // closeWait bounds the closing of a store that has failed: its own helpers may
@@ -58,11 +60,8 @@ func (s *store) healthy() error {
 	return nil
 }
 
-// flushWait bounds a flush: the store tries again for ever on a full disk.
-const (
-	flushWait = 2 * time.Minute
-	flushLook = 50 * time.Millisecond
-)
+// flushLook is how often a flush looks whether the store has failed.
+const flushLook = 50 * time.Millisecond
 
 // flush returns when all that was written is on the disk.
 func (s *store) flush() error {
@@ -72,17 +71,20 @@ func (s *store) flush() error {
 	}
 	look := time.NewTicker(flushLook)
 	defer look.Stop()
-	for range flushWait / flushLook {
+	late := time.NewTimer(s.flushWait)
+	defer late.Stop()
+	for {
 		select {
 		case <-done:
 			return s.healthy()
+		case <-late.C:
+			return fmt.Errorf("flush state: not done after %v", s.flushWait)
 		case <-look.C:
 			if err := s.healthy(); err != nil {
 				return err
 			}
 		}
 	}
-	return fmt.Errorf("flush state: not done after %v", flushWait)
 }
 
 // glance is a consistent look at an actor: its changes above a snapshot of the
