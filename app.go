@@ -152,9 +152,7 @@ func (a *App) Start(ctx context.Context) error {
 		return fmt.Errorf("start app %s: %w", a.cfg.App, err)
 	}
 	a.mu.started = true
-	if err := a.openControl(ctx, comp); err != nil {
-		return fmt.Errorf("start app %s: %w", a.cfg.App, err)
-	}
+	a.openControl(ctx, comp)
 	return nil
 }
 

@@ -12,10 +12,10 @@ import (
 // /v1. What it opens it adds to a.mu.onClose, which Close runs before the
 // component leaves. Start calls it with a.mu held, once the component has
 // joined.
-func (a *App) openControl(ctx context.Context, comp *runtime.Component) error {
+func (a *App) openControl(ctx context.Context, comp *runtime.Component) {
 	eng, ok := a.eng.(interface{ DataDir() string })
 	if !ok || eng.DataDir() == "" {
-		return nil
+		return
 	}
 	stop, err := v1.ServeShared(ctx, eng.DataDir(), v1.Config{
 		Runtime:      v1.Of(comp),
@@ -28,16 +28,15 @@ func (a *App) openControl(ctx context.Context, comp *runtime.Component) error {
 		// The application does its work without; only the command line does not
 		// reach it.
 		a.cfg.Logger.Warn("no control socket: the command line will not find this program", "error", err)
-		return nil
+		return
 	}
 	a.mu.onClose = append(a.mu.onClose, stop)
-	return nil
 }
 
 // mapCells names the map cells of a type, as their keys are recorded. The
 // registry does not change any more.
-func (r *registry) mapCells(kind string) []string {
-	t := r.byName[kind]
+func (g *registry) mapCells(kind string) []string {
+	t := g.byName[kind]
 	if t == nil {
 		return nil
 	}

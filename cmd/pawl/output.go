@@ -226,6 +226,9 @@ func (c *cli) watched(ctx context.Context, get func() (*list, error)) error {
 	defer tick.Stop()
 	for {
 		l, err := get()
+		if ctx.Err() != nil { // the way to end it
+			return nil
+		}
 		if err != nil {
 			return err
 		}
