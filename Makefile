@@ -7,13 +7,20 @@ SEED   ?=
 ROUNDS ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test race lint fmt race20 soak bench fuzz clean
+.PHONY: help demo demo20 test race lint fmt race20 soak bench fuzz clean
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## the airline: 20,000 flights, 20 times kill -9, and a verdict
 	$(GO) run ./examples/flights/cmd/airline $(if $(SEED),--seed $(SEED))
+
+demo20: ## the demo for 20 seeds in both durabilities (about 25 minutes)
+	$(GO) build -o bin/airline ./examples/flights/cmd/airline
+	@for d in process disk; do for s in $$(seq 1 20); do \
+		bin/airline --seed $$s --durability $$d >bin/airline.out 2>&1 || { cat bin/airline.out; exit 1; }; \
+		echo "$$d, seed $$s: $$(tail -n 1 bin/airline.out)"; \
+	done; done
 
 test: ## vet, build and all tests; needs Go and nothing else
 	$(GO) vet ./...
