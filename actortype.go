@@ -91,7 +91,7 @@ func (m typedMethod[A, In, Out]) thunk() thunk {
 		if err := decode(i.t.app.cfg.Codec, payload, &in); err != nil {
 			return i.fail(badPayload("decode", "argument", in, err))
 		}
-		out, err := m(i.actor.(A), inv, in) //nolint:errcheck // adopt has compared the types
+		out, err := m(i.actor.(A), inv, in) // adopt has compared the types
 		if t := i.tailOf(inv); t != nil {
 			return t.end(err)
 		}
@@ -110,7 +110,7 @@ func reflectThunk(m reflect.Value, in reflect.Type) thunk {
 			return i.fail(badPayload("decode", "argument", arg.Elem().Interface(), err))
 		}
 		res := m.Call([]reflect.Value{reflect.ValueOf(i.actor), reflect.ValueOf(inv), arg.Elem()})
-		err, _ := res[1].Interface().(error)
+		err, _ := reflect.TypeAssert[error](res[1])
 		if t := i.tailOf(inv); t != nil {
 			return t.end(err)
 		}

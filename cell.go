@@ -62,7 +62,7 @@ func (c *cell) is(f cellFlags) bool { return c.flags&f != 0 }
 
 // in gives the cell of an actor in memory.
 func (s *cellSpec) in(base unsafe.Pointer) durable {
-	return reflect.NewAt(s.typ, unsafe.Add(base, s.offset)).Interface().(durable) //nolint:errcheck // isCell said so
+	return reflect.NewAt(s.typ, unsafe.Add(base, s.offset)).Interface().(durable)
 }
 
 func (c *cell) bind(i *instance, s *cellSpec) error {

@@ -110,7 +110,7 @@ func cellWithin(t reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 }
 
 func (r *registration) addCell(t reflect.Type, prefix, name string, was []string, path string, offset uintptr) {
-	cell := reflect.New(t).Interface().(durable) //nolint:errcheck // isCell said so
+	cell := reflect.New(t).Interface().(durable) // isCell said so
 	s := cellSpec{
 		name: prefix + name, path: path, offset: offset, typ: t, inMap: cell.isMap(),
 	}

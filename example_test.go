@@ -189,7 +189,7 @@ func ExampleApp_Admin() {
 	}
 	admin.Cancel(ctx, f.ID(), "closed")
 	_, err = f.Wait(ctx)
-	fmt.Println(err.(*pawl.Error).Code == pawl.ErrCanceled)
+	fmt.Println(errors.Is(err, pawl.ErrCanceled))
 	// Output:
 	// pending Account/alice Deposit {"amount":5}
 	// true

@@ -137,7 +137,7 @@ func (i *instance) Invoke(inv *runtime.Invocation, m *runtime.Method, payload []
 	}
 	ended := false
 	defer i.leave(&res, &ended)
-	host := m.Host.(*method) //nolint:errcheck // made by addMethod
+	host := m.Host.(*method) // made by addMethod
 	res = (*host.thunk.Load())(i, inv, payload)
 	ended = true
 	return res

@@ -156,7 +156,7 @@ type pendingMap struct{ *mapCell }
 
 func (pendingMap) contents() []reflect.Type { return nil }
 
-func (c *mapCell) encoded(dst []write) ([]write, []byte, error) {
+func (c *mapCell) encoded(dst []write) ([]write, []byte, error) { //nolint:unparam // as durable has it
 	return c.pending.writes(dst, c.spec.name, c.spec.was), nil, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime"
 	"strings"
@@ -57,9 +58,7 @@ func learnMethod(pc uintptr, a reflect.Type) *methodRef {
 		if other := (*known)[pc]; other != nil {
 			return other
 		}
-		for k, v := range *known {
-			grown[k] = v
-		}
+		maps.Copy(grown, *known)
 	}
 	grown[pc] = ref
 	methodRefs.byCode.Store(&grown)

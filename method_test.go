@@ -32,6 +32,7 @@ func (named) ByValue(_ context.Context, n int) (int, error) {
 }
 func (b *box[T]) Put(_ context.Context, v T) (T, error) { b.v = v; return v, nil }
 
+//nolint:revive // the shape of a method expression
 func Exported(_ *named, _ context.Context, n int) (int, error) { return n, nil }
 
 func inGeneric[T any]() error { return methodOfErr((*box[T]).Put) }
@@ -65,7 +66,7 @@ func TestMethodNames(t *testing.T) {
 			t.Errorf("%s: name %q, %v", want, ref.name, ref.err)
 		}
 	}
-	if methodOf((*named).Leaf) != methodOf((*named).Leaf) {
+	if again := methodOf((*named).Leaf); again != methodOf((*named).Leaf) {
 		t.Error("a method is learnt twice")
 	}
 }

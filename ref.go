@@ -55,7 +55,7 @@ var typeNames sync.Map // reflect.Type -> string
 // typeName is the name of an actor type: ActorType(), or its name in Go.
 func typeName(t reflect.Type) string {
 	if name, ok := typeNames.Load(t); ok {
-		return name.(string) //nolint:errcheck // nothing else is stored
+		return name.(string)
 	}
 	name := nameType(t)
 	typeNames.Store(t, name)
@@ -69,7 +69,7 @@ func nameType(t reflect.Type) string {
 	}
 	if base.Kind() != reflect.Interface {
 		// A zero actor: ActorType must not depend on its receiver.
-		if named, ok := reflect.New(base).Interface().(interface{ ActorType() string }); ok {
+		if named, ok := reflect.TypeAssert[interface{ ActorType() string }](reflect.New(base)); ok {
 			return named.ActorType()
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-go/pawl"
 )
 
+//nolint:unused // read by reflection
 type (
 	goodArg struct {
 		Name string
@@ -36,6 +37,7 @@ type (
 	embedsHidden struct{ hiddenArg }
 )
 
+//nolint:unused // read by reflection
 type good struct {
 	balance pawl.Value[int64] `pawl:"saldo,was=balance,was=b"`
 	nested  struct {
@@ -46,6 +48,7 @@ type good struct {
 	plain   map[string]int
 }
 
+//nolint:unused // read by reflection
 type deeper struct{ depth pawl.Value[int] }
 
 func (g *good) M(context.Context, goodArg) (pawl.None, error) { return pawl.None{}, nil }
@@ -54,6 +57,8 @@ func (g *good) Deactivate()                                   {}
 func (g *good) Helper(int) string                             { return "" }
 
 // Each of these has one mistake.
+//
+//nolint:unused // read by reflection
 type (
 	wrongShape     struct{}
 	wrongHook      struct{}
@@ -76,9 +81,6 @@ type (
 	}
 	badTag struct {
 		a pawl.Value[int] `pawl:"a,were=b"`
-	}
-	longKey struct {
-		a pawl.Value[int] `pawl:"0123456789012345678901234567890123456789012345678901234567890123456789"`
 	}
 	hiddenState struct{ s pawl.Value[hiddenArg] }
 	hiddenEntry struct{ s pawl.Map[string, hiddenArg] }

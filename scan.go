@@ -10,7 +10,6 @@ import (
 var (
 	contextType = reflect.TypeFor[context.Context]()
 	errorType   = reflect.TypeFor[error]()
-	noneType    = reflect.TypeFor[None]()
 )
 
 // hooks are methods that the runtime calls itself, by their names.
@@ -23,8 +22,7 @@ var hooks = map[string][]reflect.Type{
 // look like one and are none.
 func (r *registration) scanMethods() {
 	t := r.t.goType
-	for i := range t.NumMethod() {
-		m := t.Method(i)
+	for m := range t.Methods() {
 		f := m.Func.Type()
 		place := funcPlace(m.Func.Pointer())
 		shapes, isHook := hooks[m.Name]

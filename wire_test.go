@@ -17,7 +17,7 @@ var errNoStock = errors.New("no stock")
 type stockError struct {
 	Item string
 	Left int
-	err  error `json:"-"` //nolint:govet // says that it is left out on purpose
+	err  error `json:"-"` // left out on purpose
 }
 
 func (e *stockError) Error() string { return fmt.Sprintf("%d of %s left", e.Left, e.Item) }
