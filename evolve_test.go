@@ -155,6 +155,9 @@ type hooked struct {
 func (h *hooked) Activate(ctx context.Context) error {
 	h.n.Update(ctx, func(n int) int { return n + 1 })
 	h.active = true
+	if pawl.Self(ctx, h).ID == "again" && pawl.Attempt(ctx) == 1 {
+		return pawl.Retry(errSold)
+	}
 	return h.fail
 }
 
@@ -175,6 +178,9 @@ func TestHooks(t *testing.T) {
 		t.Errorf("Activate failed, and the call did not: %v", err)
 	}
 	fail = nil
+	if got, err := pawl.Call(ctx, pawl.Actor[*hooked]("again"), (*hooked).Get, pawl.None{}); got != "1 true" || err != nil {
+		t.Errorf("Activate that is retried: %q, %v", got, err)
+	}
 	if got, err := pawl.Call(ctx, h, (*hooked).Get, pawl.None{}); got != "1 true" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}

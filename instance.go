@@ -116,7 +116,11 @@ func (i *instance) Activate(inv *runtime.Invocation) error {
 	if err == nil {
 		return nil
 	}
-	return &runtime.FailureError{Failure: failureOf(err)}
+	r := i.t.result(inv, err)
+	if r.Retry != nil {
+		return &runtime.RetryError{Retry: *r.Retry}
+	}
+	return &runtime.FailureError{Failure: r.Failure}
 }
 
 // Deactivate runs the application's hook.

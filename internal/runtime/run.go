@@ -204,6 +204,9 @@ func (inv *Invocation) activate() (Result, bool) {
 	a.inst, a.stale = inst, false
 	c.mu.Unlock()
 	if err := inst.Activate(inv); err != nil {
+		if again, ok := errors.AsType[*RetryError](err); ok {
+			return Result{Retry: &again.Retry}, false
+		}
 		return Result{Failure: failureOf(err)}, false
 	}
 	return Result{}, true
@@ -220,6 +223,15 @@ func failureOf(err error) *engine.Failure {
 	}
 	return engine.Fail(code, err.Error())
 }
+
+// RetryError lets a host's Activate ask for another attempt.
+type RetryError struct{ Retry Retry }
+
+// Error gives the cause's message.
+func (e *RetryError) Error() string { return e.Retry.Cause.Error() }
+
+// Unwrap gives the cause.
+func (e *RetryError) Unwrap() error { return e.Retry.Cause }
 
 // FailureError lets a host hand over an error that it has already encoded.
 type FailureError struct{ Failure *engine.Failure }
