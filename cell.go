@@ -67,7 +67,7 @@ func (s *cellSpec) in(base unsafe.Pointer) durable {
 
 func (c *cell) bind(i *instance, s *cellSpec) error {
 	if c.self != nil {
-		return fmt.Errorf("make actor %v: newActor returned an actor that it had returned before", i.t.actor(i.id))
+		return i.usedActor()
 	}
 	c.self, c.inst, c.spec = c, i, s
 	return nil

@@ -1,6 +1,7 @@
 package pawl
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -58,7 +59,7 @@ func (r *registration) scanStruct(t reflect.Type, prefix, path string, offset ui
 		case f.Type.Kind() == reflect.Struct:
 			below := prefix
 			if name != "" || !f.Anonymous {
-				below += cmpOr(name, f.Name) + "."
+				below += cmp.Or(name, f.Name) + "."
 			}
 			r.scanStruct(f.Type, below, fieldPath, at)
 		default:
@@ -68,13 +69,6 @@ func (r *registration) scanStruct(t reflect.Type, prefix, path string, offset ui
 			}
 		}
 	}
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func isCell(t reflect.Type) bool {

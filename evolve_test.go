@@ -308,3 +308,21 @@ func TestRun(t *testing.T) {
 	}
 	must(t, app.Close())
 }
+
+func TestActorsAreNew(t *testing.T) {
+	shared := &counter{}
+	for want, newActor := range map[string]func(string) *counter{
+		"returned before": func(string) *counter { return shared },
+		"returned nil":    func(string) *counter { return nil },
+		"panic: no":       func(string) *counter { panic("no") },
+	} {
+		_, ctx := open(t, func(app *pawl.App) { pawl.RegisterFunc(app, newActor) })
+		var err error
+		for _, id := range []string{"a", "b"} { // the second one is too many of shared
+			_, err = pawl.Call(ctx, pawl.Actor[*counter](id), (*counter).Add, 1)
+		}
+		if !errors.Is(err, pawl.ErrParked) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}

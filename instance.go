@@ -67,6 +67,11 @@ func (i *instance) make() (actor any, err error) {
 	return actor, nil
 }
 
+// usedActor is the mistake of a constructor whose actors are not new.
+func (i *instance) usedActor() error {
+	return fmt.Errorf("make actor %v: newActor returned an actor that it had returned before", i.t.actor(i.id))
+}
+
 // spread gives each recorded cell to the one that it belongs to, the present name
 // before former ones.
 func (i *instance) spread(cells []engine.Cell, bound []durable) error {
