@@ -205,6 +205,7 @@ func (g *registry) add(app *App, p reflect.Type, newActor func(string) any, opts
 		return
 	}
 	r.t.rt.Name = typeName(p)
+	r.t.rt.Identity = identity(p)
 	r.t.rt.Methods = map[string]*runtime.Method{}
 	r.t.rt.New = r.t.instance
 	g.claim(r)
@@ -249,4 +250,12 @@ func (g *registry) types() ([]*runtime.Type, error) {
 		types[i] = &t.rt
 	}
 	return types, nil
+}
+
+// identity names a Go type across programs.
+func identity(p reflect.Type) string {
+	if p.Kind() == reflect.Pointer {
+		p = p.Elem()
+	}
+	return p.PkgPath() + "." + p.Name()
 }

@@ -32,6 +32,10 @@ type Component struct {
 type Type struct {
 	Name    string
 	Methods []Method // sorted by name
+	// Identity says which implementation has the name, in words of the host's
+	// own. Join is refused (ErrBadMethod) while a living member hosts another
+	// one under the name. Empty fits any.
+	Identity string
 }
 
 // Method describes a callable method.

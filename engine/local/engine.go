@@ -195,6 +195,9 @@ func (e *Engine) recordJoin(m *member) (engine.Position, error) {
 			return 0, &engine.Error{Code: engine.ErrUnavailable, Err: fmt.Errorf("join component %q: one of that name is living (session %d)", m.Name, x.number)}
 		}
 	}
+	if err := e.impostor(&m.Component); err != nil {
+		return 0, err
+	}
 	f := e.mu.f
 	m.number = f.lastSession + 1
 	w.joined(m.number, &m.Component)
@@ -210,6 +213,24 @@ func (e *Engine) recordJoin(m *member) (engine.Position, error) {
 	e.mu.members = append(e.mu.members, m)
 	e.applied(at)
 	return at, nil
+}
+
+// impostor refuses a component that hosts another type under the name of one
+// that a living member hosts. mu is held.
+func (e *Engine) impostor(c *engine.Component) error {
+	for i := range c.Types {
+		t := &c.Types[i]
+		for _, m := range e.mu.f.hosts[t.Name] {
+			for j := range m.Types {
+				if x := &m.Types[j]; x.Name == t.Name && x.Identity != t.Identity && x.Identity != "" && t.Identity != "" {
+					return &engine.Error{Code: engine.ErrBadMethod, Actor: t.Name, Err: fmt.Errorf(
+						"join component %q: it hosts %s under the name %s, and component %q hosts %s under it; give one of them another ActorType",
+						c.Name, t.Identity, t.Name, m.Name, x.Identity)}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // join applies the op joined.

@@ -66,11 +66,18 @@ func (inv *Invocation) request(p *Pending, call *Call) error {
 	}
 	p.req.Caller = &inv.req.Frame
 	p.req.Depth = inv.req.Depth + 1
-	if int(p.req.Depth) > inv.c.cfg.Depth {
-		return inv.errorf(engine.ErrTooDeep, "a call of depth %d, the limit is %d", p.req.Depth, inv.c.cfg.Depth)
+	if err := inv.tooDeep(p.req.Depth); err != nil {
+		return err
 	}
 	inv.once(p, call)
 	return nil
+}
+
+func (inv *Invocation) tooDeep(depth int32) error {
+	if int(depth) <= inv.c.cfg.Depth {
+		return nil
+	}
+	return inv.errorf(engine.ErrTooDeep, "a call of depth %d, the limit is %d", depth, inv.c.cfg.Depth)
 }
 
 // once derives the id of a request that is made once.

@@ -85,7 +85,7 @@ func (c *Component) Join(ctx context.Context, eng engine.Engine) error {
 func (c *Component) describe() []engine.Type {
 	var types []engine.Type
 	for _, t := range c.cfg.Types {
-		d := engine.Type{Name: t.Name}
+		d := engine.Type{Name: t.Name, Identity: t.Identity}
 		for name, m := range t.Methods {
 			d.Methods = append(d.Methods, engine.Method{Name: name, ReadOnly: m.ReadOnly})
 		}

@@ -46,9 +46,10 @@ func setDefault[T int | time.Duration](v *T, d T) {
 
 // Type is an actor type that the component hosts. The runtime reads it only.
 type Type struct {
-	Name    string
-	Methods map[string]*Method // by every name they are called by, former ones included
-	New     func(id string) Instance
+	Name     string
+	Identity string             // of the implementation; see engine.Type
+	Methods  map[string]*Method // by every name they are called by, former ones included
+	New      func(id string) Instance
 
 	IdleAfter         time.Duration // an instance idle for so long is dropped; default 5 min
 	MaxLive           int           // instances kept while idle; 0: no limit

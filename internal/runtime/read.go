@@ -19,6 +19,12 @@ func (c *Component) Read(ctx context.Context, call Call) (*engine.Outcome, error
 	}
 	p := &Pending{c: c}
 	c.request(p, &call, engine.KindCall)
+	if inv := From(ctx); inv != nil {
+		p.req.Depth = inv.req.Depth + 1
+		if err := inv.tooDeep(p.req.Depth); err != nil {
+			return nil, err
+		}
+	}
 	o, at, err := c.session.Read(ctx, &p.req)
 	if err != nil {
 		return nil, about(err, &p.req)
