@@ -159,18 +159,19 @@ func (f *flow) replayIDOp(op protowire.Number, b []byte, at engine.Position) err
 	if err != nil || p == nil {
 		return err
 	}
-	switch op {
-	case opBegin:
+	// What does not fit the status was overtaken by a checkpoint, or is not ours.
+	switch {
+	case op == opBegin:
 		f.begin(x.id, uint32(x.n[4]))
-	case opParked:
+	case op == opParked && p.status == inFlow:
 		f.park(p, x.fail, x.time, at)
-	case opResumed:
+	case op == opResumed && (p.status == parked || p.status == failed):
 		f.resume(p, at)
-	case opSettled:
+	case op == opSettled && p.status != inFlow:
 		f.settle(p)
-	case opDue:
+	case op == opDue && p.status == scheduled:
 		f.arrive(p, at)
-	case opPostponed:
+	case op == opPostponed && p.status == inFlow:
 		f.postpone(p, at)
 	}
 	return nil
