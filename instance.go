@@ -16,18 +16,31 @@ type write = engine.Write
 // instance is an actor in memory. But for tails it belongs to whoever has the
 // actor's turn.
 type instance struct {
-	t     *actorType
-	id    string
-	actor any
-	tails sync.Mutex // over Invocation.Host, which stray goroutines reach
+	t         *actorType
+	id        string
+	actor     any
+	tails     sync.Mutex // over Invocation.Host, which stray goroutines reach
+	*progress            // nil while nothing runs: an idle actor is small
+	version   uint32     // of the recorded state and the overlays, for open iterators
+}
 
+// progress is what the methods that run on an instance have touched.
+type progress struct {
 	dirty   []durable // changed since the last Recorded or Discard
 	recs    [][]byte  // what the last Writes made of them
 	decoded []durable // hold values that share memory with what code has seen
 	loose   *looseState
-	err     error  // a write that could not be encoded fails the method
-	version uint32 // of the recorded state and the overlays, for open iterators
-	depth   int32  // of Invoke
+	err     error // a write that could not be encoded fails the method
+	depth   int32 // of Invoke
+}
+
+var progresses = sync.Pool{New: func() any { return &progress{} }}
+
+// begin gives the instance a progress, if it has none.
+func (i *instance) begin() {
+	if i.progress == nil {
+		i.progress = progresses.Get().(*progress) //nolint:errcheck // the pool makes no other
+	}
 }
 
 var _ runtime.Instance = (*instance)(nil)
@@ -35,6 +48,7 @@ var _ runtime.Instance = (*instance)(nil)
 // Load makes the actor and gives its cells the recorded state. Everything is
 // decoded here, so that Get cannot fail.
 func (i *instance) Load(cells []engine.Cell) (err error) {
+	i.begin()
 	if i.actor, err = i.make(); err != nil {
 		return err
 	}
@@ -141,6 +155,7 @@ func (i *instance) Deactivate() {
 // Invoke runs a method. When it is entered again, from a call of an outer one,
 // what the outer one has decoded is not shown to the inner one, nor the reverse.
 func (i *instance) Invoke(inv *runtime.Invocation, m *runtime.Method, payload []byte) (res runtime.Result) {
+	i.begin()
 	if i.depth++; i.depth > 1 {
 		i.forget()
 	}
@@ -174,8 +189,8 @@ func (i *instance) leave(res *runtime.Result, ended *bool) {
 
 // Writes encodes what was changed.
 func (i *instance) Writes(dst []engine.Write) ([]engine.Write, error) {
-	if i.err != nil {
-		return dst, i.err
+	if i.progress == nil || i.err != nil {
+		return dst, i.failed()
 	}
 	i.recs = i.recs[:0]
 	for _, d := range i.dirty {
@@ -189,8 +204,19 @@ func (i *instance) Writes(dst []engine.Write) ([]engine.Write, error) {
 	return i.loose.writes(dst), nil
 }
 
+// failed is the error of a write that could not be encoded.
+func (i *instance) failed() error {
+	if i.progress == nil {
+		return nil
+	}
+	return i.err
+}
+
 // Recorded keeps what the last Writes encoded as the recorded state.
 func (i *instance) Recorded() {
+	if i.progress == nil {
+		return
+	}
 	for n, rec := range i.recs {
 		i.dirty[n].recorded(rec)
 	}
@@ -205,6 +231,9 @@ func (i *instance) Recorded() {
 
 // Discard undoes what was changed.
 func (i *instance) Discard() {
+	if i.progress == nil {
+		return
+	}
 	for _, d := range i.dirty {
 		d.discard()
 	}
@@ -215,7 +244,16 @@ func (i *instance) Discard() {
 }
 
 // Settle drops decoded values that code may still hold.
-func (i *instance) Settle() { i.forget() }
+func (i *instance) Settle() {
+	if i.progress == nil {
+		return
+	}
+	i.forget()
+	if i.depth == 0 && len(i.dirty) == 0 && i.loose == nil && i.err == nil {
+		progresses.Put(i.progress)
+		i.progress = nil
+	}
+}
 
 func (i *instance) forget() {
 	for _, d := range i.decoded {
