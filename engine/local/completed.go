@@ -21,8 +21,9 @@ import (
 // DIR/journal-index/<cycle>.idx, which goes with the cycle. The files can be
 // made again from the journal, and are if they are missing.
 type completions struct {
-	dir string
-	mu  struct {
+	dir     string
+	writing sync.Mutex // one file is written at a time; guards nothing else
+	mu      struct {
 		sync.Mutex
 		cycles []*completedCycle // oldest first
 	}
@@ -170,6 +171,8 @@ func complete(cycle uint32) engine.Position {
 // seal writes the files of the cycles that are over, and lets go of what was
 // in memory of them.
 func (c *completions) seal() error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	c.mu.Lock()
 	var over []*completedCycle
 	for i, y := range c.mu.cycles {
@@ -193,6 +196,8 @@ func (c *completions) seal() error {
 // save writes what is known up to a position of the cycle being written, so
 // that opening need not read the cycle for it.
 func (c *completions) save(upto engine.Position) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	for _, y := range c.snapshot() {
 		if y.file != nil || y.cycle != queue.Index(upto).Cycle() {
 			continue
