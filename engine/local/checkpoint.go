@@ -63,6 +63,8 @@ func (e *Engine) keepSaving() {
 		case <-retry:
 		}
 		retry = nil
+		// What was read back lately is read again without a mapping.
+		e.log.Unmap(queue.Index(e.last.Load()))
 		if err := e.done.seal(); err != nil {
 			e.set.Logger.Warn("local engine: an index of ended invocations is not written; opening will take longer", "dir", e.set.dir, "error", err)
 		}
@@ -304,7 +306,6 @@ func (e *Engine) failCheckpoint(c *checkpointing) {
 // dropOld lets go of the cycles of the journal that no opening needs and that
 // are past their retention.
 func (e *Engine) dropOld(marker engine.Position) error {
-	e.log.Unmap(queue.Index(marker))
 	cycles := e.log.Cycles()
 	now := e.set.Now()
 	var kept int64

@@ -102,6 +102,9 @@ func (e *Engine) arrive(w *encoder, p *pending) error {
 // fire records the firing of a reminder and when it is due again, at once.
 func (e *Engine) fire(w *encoder, r *reminder, now time.Time) error {
 	fires, due := r.next(now, r.Due.Before(e.opened))
+	if r.Misfire != engine.FireAll && e.waitsForHost(r.fired) {
+		fires = false // nothing runs: the one that waits stands for all that were missed
+	}
 	var req *engine.Request
 	if fires {
 		req = r.firing(now)
@@ -114,10 +117,18 @@ func (e *Engine) fire(w *encoder, r *reminder, now time.Time) error {
 	}
 	if fires {
 		e.mu.f.request(req, engine.ID{}, false, at)
+		r.fired = req.ID
 	}
 	e.mu.f.advance(r.Actor, r.Name, due)
 	e.applied(at)
 	return nil
+}
+
+// waitsForHost reports whether an invocation is in the flow and delivered
+// nowhere. mu is held.
+func (e *Engine) waitsForHost(id engine.ID) bool {
+	p := e.mu.f.reqs[id]
+	return p != nil && p.status == inFlow && p.isLone()
 }
 
 // expireLone answers ErrNoHost to those whose type nobody has hosted for too

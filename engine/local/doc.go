@@ -2,7 +2,7 @@
 // amounts to, in one directory of one process. Importing it registers the URL
 // scheme "local":
 //
-//	local:./data?durability=disk&checkpoint=64MiB&cycle=64MiB&retain=10m&retain_bytes=1GiB
+//	local:./data?durability=disk&checkpoint=64MiB&cycle=32MiB&retain=10m&retain_bytes=1GiB
 //
 //	durability    disk (default): a record counts once it is flushed;
 //	              process: once it is handed to the operating system

@@ -50,8 +50,8 @@ type Engine struct {
 	alarm  chan struct{} // wakes the clock; one slot: it looks at everything then
 	quit   chan struct{}
 	owned  sync.WaitGroup
+	reads  sync.WaitGroup // of the store; added to under mu while not closing
 	opened time.Time
-	refs   int // guarded by the registry's mutex
 	saver  saver
 }
 

@@ -409,7 +409,8 @@ const maxFailed = 10_000
 
 // keepFailed keeps a tell that ended with an error for an operator.
 func (f *flow) keepFailed(p *pending, x *ending, at engine.Position) {
-	p.status, p.end, p.at, p.host = failed, x, at, nil
+	end := *x // x stays off the heap for those that are not kept
+	p.status, p.end, p.at, p.host = failed, &end, at, nil
 	f.reqs[p.req.ID] = p
 	f.count[failed]++
 	p.row.dirty = true

@@ -52,7 +52,12 @@ func writeIndex(path string, cycle uint32, all []completed, upto engine.Position
 	fail := func(err error) (*indexFile, error) {
 		return nil, errors.Join(fmt.Errorf("write index %s: %w", path, err), os.Remove(path+".tmp"))
 	}
-	slices.SortFunc(all, func(x, y completed) int { return cmp.Or(x.id.Compare(y.id), cmp.Compare(x.at, y.at)) })
+	slices.SortFunc(all, func(x, y completed) int {
+		if x.id == y.id {
+			return cmp.Compare(x.at, y.at)
+		}
+		return x.id.Compare(y.id)
+	})
 	x := &indexFile{upto: upto, n: len(all)}
 	drawn := sort.Search(len(all), func(i int) bool { return all[i].id.Derived() })
 	x.makeBloom(all[drawn:])

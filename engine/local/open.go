@@ -153,6 +153,7 @@ func recoverEngine(s *settings) (_ *Engine, err error) {
 	}()
 	q, err := queue.Open(filepath.Join(s.dir, "journal"), queue.Config{
 		CycleBytes: s.cycleBytes, Durability: s.durability, Logger: s.Logger, FS: s.journalFS,
+		OnRoll: func(queue.CycleInfo) { e.saver.due() }, // its index can be written, its mapping go
 	})
 	if err != nil {
 		return nil, explain(err)
@@ -284,6 +285,7 @@ func (e *Engine) stop() bool {
 	e.mu.Unlock()
 	close(e.quit)
 	e.owned.Wait()
+	e.reads.Wait()
 	return sound
 }
 

@@ -73,7 +73,7 @@ func parseURL(u *url.URL, o engine.Options) (*settings, error) {
 		Options:         o,
 		durability:      queue.Disk,
 		checkpointBytes: 64 << 20,
-		cycleBytes:      64 << 20,
+		cycleBytes:      32 << 20, // mapped while written; holds the largest outcome, 16 MiB
 		retain:          10 * time.Minute,
 		retainBytes:     1 << 30,
 	}

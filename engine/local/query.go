@@ -36,38 +36,42 @@ func changed(in *engine.Info) (t time.Time) {
 }
 
 // Types implements engine.Operator.
-func (o operator) Types(context.Context) ([]string, error) {
-	set := map[string]bool{}
-	e := o.e
-	stored, err := func() (bool, error) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if e.mu.closing {
-			return false, unavailable(errClosed)
-		}
-		for t := range e.mu.f.hosts {
-			set[t] = true
-		}
-		for id, a := range e.mu.f.actors {
-			if a.line.Len() > 0 || a.dirty != nil || a.saving != nil {
-				set[id.Type] = true
-			}
-		}
-		return !e.st.empty, nil
-	}()
+func (o operator) Types(context.Context) (types []string, err error) {
+	g, err := o.e.look(engine.Actor{}) // keeps the store open
 	if err != nil {
 		return nil, err
 	}
-	if stored {
-		err = e.st.types(set)
+	defer func() { err = errors.Join(err, g.close()) }()
+	set := o.e.typesInMemory()
+	if g.snap != nil {
+		if err := o.e.st.types(set); err != nil {
+			return nil, err
+		}
 	}
-	types := make([]string, 0, len(set))
 	for t := range set {
 		types = append(types, t)
 	}
 	slices.Sort(types)
-	return types, err
+	return types, nil
 }
+
+func (e *Engine) typesInMemory() map[string]bool {
+	set := map[string]bool{}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for t := range e.mu.f.hosts {
+		set[t] = true
+	}
+	for id, a := range e.mu.f.actors {
+		if a.known() {
+			set[id.Type] = true
+		}
+	}
+	return set
+}
+
+// known reports whether the actor has requests, or may have unsaved state.
+func (a *actor) known() bool { return a.line.Len() > 0 || a.dirty != nil || a.saving != nil }
 
 // types adds the types that the store knows.
 func (s *store) types(set map[string]bool) (err error) {
@@ -88,21 +92,25 @@ func (s *store) types(set map[string]bool) (err error) {
 }
 
 // Actors implements engine.Operator.
-func (o operator) Actors(ctx context.Context, kind, from string, limit int) ([]engine.Actor, error) {
-	ids, stored, err := o.e.actorsInMemory(kind, from)
-	if err != nil || limit <= 0 {
+func (o operator) Actors(ctx context.Context, kind, from string, limit int) (_ []engine.Actor, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	g, err := o.e.look(engine.Actor{}) // keeps the store open
+	if err != nil {
 		return nil, err
 	}
-	found := ids
-	if stored {
-		more, err := o.e.st.actors(kind, from, limit+len(ids))
+	defer func() { err = errors.Join(err, g.close()) }()
+	found := o.e.actorsInMemory(kind, from)
+	if g.snap != nil {
+		more, err := o.e.st.actors(kind, from, limit+len(found))
 		if err != nil {
 			return nil, err
 		}
-		found = slices.Concat(ids, more)
-		slices.Sort(found)
-		found = slices.Compact(found)
+		found = append(found, more...)
 	}
+	slices.Sort(found)
+	found = slices.Compact(found)
 	var actors []engine.Actor
 	for _, id := range found {
 		if err := ctx.Err(); err != nil {
@@ -123,20 +131,16 @@ func (o operator) Actors(ctx context.Context, kind, from string, limit int) ([]e
 }
 
 // actorsInMemory lists the ids of actors of a type that may have state or
-// requests, in order.
-func (e *Engine) actorsInMemory(kind, from string) (ids []string, stored bool, err error) {
+// requests.
+func (e *Engine) actorsInMemory(kind, from string) (ids []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.mu.closing {
-		return nil, false, unavailable(errClosed)
-	}
 	for id, a := range e.mu.f.actors {
-		if id.Type == kind && id.ID >= from && (a.line.Len() > 0 || a.dirty != nil || a.saving != nil) {
+		if id.Type == kind && id.ID >= from && a.known() {
 			ids = append(ids, id.ID)
 		}
 	}
-	slices.Sort(ids)
-	return ids, !e.st.empty, nil
+	return ids
 }
 
 // actors lists the ids of actors of a type that the store knows.

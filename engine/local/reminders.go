@@ -13,7 +13,8 @@ import (
 type reminder struct {
 	engine.Reminder
 	generation engine.Position
-	heap       int // in due, plus one
+	heap       int       // in due, plus one
+	fired      engine.ID // the last firing in this process
 }
 
 // remind applies the op reminder.

@@ -160,6 +160,23 @@ func TestManyMissedFiringsAreSpread(t *testing.T) {
 	w.fired()
 }
 
+func TestFiringsDoNotPileUpWhileNobodyHosts(t *testing.T) {
+	w := newTimed(t)
+	if err := w.s.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.s, _ = w.join("x", "X")
+	w.remind("each", time.Minute, time.Minute, engine.FireOnce)
+	w.remind("all", time.Minute, time.Minute, engine.FireAll)
+	for i := range 5 {
+		w.at(time.Duration(i+1) * time.Minute)
+	}
+	w.s, w.p = w.join("d", "A")
+	w.expect("map[all:5 each:1]")
+	w.at(6 * time.Minute)
+	w.expect("map[all:1 each:1]")
+}
+
 func TestDelayedTell(t *testing.T) {
 	w := newTimed(t)
 	r := tell(w.s, "A", "1")

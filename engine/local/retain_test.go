@@ -159,6 +159,7 @@ func TestKeyedDuplicates(t *testing.T) {
 }
 
 func BenchmarkManyKeys(b *testing.B) {
+	defer rss(b)
 	w := newWorld(b, "durability=process")
 	s := w.joinAs("c", quiet{}, "A")
 	out, value := value("out"), []byte("12345")
@@ -167,6 +168,7 @@ func BenchmarkManyKeys(b *testing.B) {
 		keys[i] = engine.Actor{Type: "A", ID: string(rune('a'+i%26)) + string(rune('0'+i/26))}
 	}
 	b.ReportAllocs()
+	b.SetParallelism(32)
 	b.RunParallel(func(pb *testing.PB) {
 		i := 0
 		for pb.Next() {

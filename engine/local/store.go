@@ -91,6 +91,7 @@ func (s *store) flush() error {
 // store, nil if the store has nothing.
 type glance struct {
 	overlay
+	e    *Engine
 	snap *pebble.Snapshot
 	busy bool // requests are there
 }
@@ -101,6 +102,8 @@ func (e *Engine) look(a engine.Actor) (g glance, err error) {
 	if e.mu.closing {
 		return g, unavailable(errClosed)
 	}
+	e.reads.Add(1)
+	g.e = e
 	if x := e.mu.f.actors[a]; x != nil {
 		g.overlay, g.busy = x.view(), x.line.Len() > 0
 	}
@@ -111,6 +114,7 @@ func (e *Engine) look(a engine.Actor) (g glance, err error) {
 }
 
 func (g *glance) close() error {
+	defer g.e.reads.Done()
 	if g.snap == nil {
 		return nil
 	}
