@@ -90,3 +90,24 @@ func TestArchitectureNamesFunctions(t *testing.T) {
 		}
 	}
 }
+
+// Each decision is in the index, and has its number in its title and a status.
+func TestDecisionsAreListed(t *testing.T) {
+	index := read(t, "docs/decisions/README.md")
+	records, err := filepath.Glob("../../docs/decisions/[0-9]*.md")
+	if err != nil || len(records) == 0 {
+		t.Fatalf("no decisions: %v", err)
+	}
+	for _, file := range records {
+		name := filepath.Base(file)
+		if !strings.Contains(index, "("+name+")") {
+			t.Errorf("docs/decisions/README.md does not list %s", name)
+		}
+		text := read(t, "docs/decisions/"+name)
+		number := strings.TrimLeft(name[:4], "0")
+		title := regexp.MustCompile(`^# 0*` + number + `[:.] `)
+		if !title.MatchString(text) || !strings.Contains(text, "\nStatus: ") {
+			t.Errorf("docs/decisions/%s: want a title with its number, and a status", name)
+		}
+	}
+}
