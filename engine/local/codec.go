@@ -26,22 +26,27 @@ type decoder struct {
 }
 
 func (d *decoder) next() bool {
-	if len(d.b) == 0 || d.err != nil {
+	b := d.b
+	if len(b) == 0 || d.err != nil {
 		return false
 	}
-	n, t, l := protowire.ConsumeTag(d.b)
+	tag, l := varint(b)
 	if l < 0 {
 		return d.bad(l)
 	}
-	d.b = d.b[l:]
+	n, t := protowire.DecodeTag(tag)
+	if n < protowire.MinValidNumber || n > protowire.MaxValidNumber {
+		return d.bad(-1)
+	}
+	b = b[l:]
 	d.n, d.v, d.p = n, 0, nil
 	switch t {
 	case protowire.VarintType:
-		d.v, l = protowire.ConsumeVarint(d.b)
+		d.v, l = varint(b)
 	case protowire.Fixed64Type:
-		d.v, l = protowire.ConsumeFixed64(d.b)
+		d.v, l = protowire.ConsumeFixed64(b)
 	case protowire.BytesType:
-		d.p, l = protowire.ConsumeBytes(d.b)
+		d.p, l = protowire.ConsumeBytes(b)
 	default:
 		d.err = fmt.Errorf("decode field %d: wire type %d: %w", n, t, errBadRecord)
 		return false
@@ -49,8 +54,16 @@ func (d *decoder) next() bool {
 	if l < 0 {
 		return d.bad(l)
 	}
-	d.b = d.b[l:]
+	d.b = b[l:]
 	return true
+}
+
+// varint reads a varint; most are one byte.
+func varint(b []byte) (v uint64, n int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return protowire.ConsumeVarint(b)
 }
 
 func (d *decoder) bad(l int) bool {
@@ -79,7 +92,7 @@ func (d *decoder) id(id *engine.ID, part protowire.Number) {
 
 // requestOp is a decoded request; the caller's frame is named by its id.
 type requestOp struct {
-	r         engine.Request
+	r         *engine.Request
 	caller    engine.ID
 	sender    engine.ID
 	root      engine.ID // zero if the caller is the outermost one
@@ -90,7 +103,10 @@ type requestOp struct {
 
 func (x *requestOp) decode(b []byte, names *names) error {
 	d := decoder{b: b}
-	r := &x.r
+	if x.r == nil {
+		x.r = &engine.Request{}
+	}
+	r := x.r
 	r.Step = 1
 	for d.next() {
 		switch d.n {
@@ -175,8 +191,9 @@ type writesOp struct {
 	ws    []engine.Write
 }
 
-func (x *writesOp) decode(b []byte) error {
+func (x *writesOp) decode(b []byte, names *names) error {
 	d := decoder{b: b}
+	x.by, x.actor, x.ws = engine.ID{}, engine.Actor{}, x.ws[:0]
 	for d.next() {
 		switch d.n {
 		case 1, 2:
@@ -186,7 +203,7 @@ func (x *writesOp) decode(b []byte) error {
 		case 4:
 			x.actor.ID = string(d.p)
 		case 5:
-			w, err := decodeWrite(d.p)
+			w, err := decodeWrite(d.p, names)
 			if err != nil {
 				return err
 			}
@@ -196,14 +213,14 @@ func (x *writesOp) decode(b []byte) error {
 	return d.err
 }
 
-func decodeWrite(b []byte) (w engine.Write, err error) {
+func decodeWrite(b []byte, names *names) (w engine.Write, err error) {
 	d := decoder{b: b}
 	for d.next() {
 		switch d.n {
 		case 1:
 			w.Op = engine.WriteOp(d.v)
 		case 2:
-			w.Cell = string(d.p)
+			w.Cell = names.of(d.p)
 		case 3:
 			w.Entry = string(d.p)
 		case 4:
@@ -251,6 +268,15 @@ type outcomeOp struct {
 }
 
 func (x *outcomeOp) decode(b []byte) error {
+	err := x.peek(b)
+	if x.out.Value != nil {
+		x.out.Value = bytes.Clone(x.out.Value)
+	}
+	return err
+}
+
+// peek decodes, but its value is a part of b.
+func (x *outcomeOp) peek(b []byte) error {
 	d := decoder{b: b}
 	x.o = &x.out
 	for d.next() {
@@ -264,7 +290,7 @@ func (x *outcomeOp) decode(b []byte) error {
 		case 5:
 			x.ended = d.time()
 		case 6:
-			x.out.Value = d.bytes()
+			x.out.Value = d.p
 		case 7:
 			f, err := decodeFailure(d.p, 0)
 			if err != nil {

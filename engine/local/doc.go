@@ -2,7 +2,7 @@
 // amounts to, in one directory of one process. Importing it registers the URL
 // scheme "local":
 //
-//	local:./data?durability=disk&checkpoint=64MiB&cycle=32MiB&retain=10m&retain_bytes=1GiB
+//	local:./data?durability=disk&checkpoint=32MiB&cycle=32MiB&retain=10m&retain_bytes=1GiB
 //
 //	durability    disk (default): a record counts once it is flushed;
 //	              process: once it is handed to the operating system
@@ -18,7 +18,7 @@
 //	   v
 //	mu: append to the journal -> apply to the flow -> Deliver, Respond
 //	   |                           flow.go, placement.go, failure.go, reminders.go, state.go
-//	   v every 64 MiB
+//	   v every 32 MiB
 //	checkpoint: changed state and the rows of the flow into an LSM store   checkpoint.go, rows.go, store.go
 //
 // The journal (package queue) is the only thing that is ever waited for. Under

@@ -54,6 +54,7 @@ type flow struct {
 
 	dirty []*actor // those with changes, for the next checkpoint
 	names names
+	spare spares // of the replay
 
 	// What follows is of this process, and not on record.
 	live   bool                 // the journal is applied: requests are delivered
@@ -90,6 +91,7 @@ type pending struct {
 
 	// begun: a beginning was recorded since the last failure or presumption.
 	begun          bool
+	called         bool // it has had callees: their frames point to its
 	attempts, lost uint32
 	print          uint64 // fingerprint of a keyed request
 
@@ -172,7 +174,8 @@ func (f *flow) request(r *engine.Request, sender engine.ID, later bool, at engin
 		return nil
 	}
 	f.places++
-	p := &pending{req: r, at: at, asked: at, place: f.places, row: rowState{dirty: true}}
+	p := f.spare.pending()
+	p.req, p.at, p.asked, p.place, p.row.dirty = r, at, at, f.places, true
 	f.reqs[r.ID] = p
 	if r.Keyed {
 		p.print = fingerprint(r)
@@ -215,6 +218,7 @@ func (f *flow) adopt(p *pending) {
 	if c == nil || c.status != inFlow {
 		return
 	}
+	c.called = true
 	p.parent, p.older = c, c.child
 	if c.child != nil {
 		c.child.next = p
@@ -328,6 +332,8 @@ func (f *flow) finish(p *pending, x *ending, at engine.Position) {
 	f.done.add(p.req.ID, at)
 	if x.flags&flagKept != 0 {
 		f.keepFailed(p, x, at)
+	} else if !f.live {
+		f.spare.give(p)
 	}
 }
 
@@ -591,7 +597,7 @@ func (f *flow) overrule(p *pending, o *engine.Outcome) {
 // strand ends the replay: from here on requests are delivered. Those in the
 // flow wait until a component joins that hosts their type.
 func (f *flow) strand() {
-	f.live = true
+	f.live, f.spare = true, spares{}
 	for _, p := range f.reqs {
 		if p.status == inFlow {
 			f.lone = append(f.lone, p)

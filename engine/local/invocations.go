@@ -224,5 +224,5 @@ func (x *requestOp) looseRequest(id engine.ID) *engine.Request {
 			r.Caller.Caller = &engine.Frame{ID: x.root}
 		}
 	}
-	return &r
+	return r
 }

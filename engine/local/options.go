@@ -72,7 +72,7 @@ func parseURL(u *url.URL, o engine.Options) (*settings, error) {
 	s := &settings{
 		Options:         o,
 		durability:      queue.Disk,
-		checkpointBytes: 64 << 20,
+		checkpointBytes: 32 << 20, // opening reads back so much: about a quarter of a second
 		cycleBytes:      32 << 20, // mapped while written; holds the largest outcome, 16 MiB
 		retain:          10 * time.Minute,
 		retainBytes:     1 << 30,

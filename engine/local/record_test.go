@@ -148,7 +148,7 @@ func TestRequestsAreReadAsTheyWereWritten(t *testing.T) {
 		if err := x.decode(d.p, &names{}); err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(x.r, r) || x.scheduled != later {
+		if !reflect.DeepEqual(*x.r, r) || x.scheduled != later {
 			t.Fatalf("read %+v, written %+v", x.r, r)
 		}
 	})

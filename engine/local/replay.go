@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -30,7 +31,7 @@ var errNewer = errors.New("written by a newer version")
 func (f *flow) replayOp(op protowire.Number, b []byte, at engine.Position) error {
 	switch op {
 	case opRequest:
-		var x requestOp
+		x := requestOp{r: f.spare.request()}
 		if err := x.decode(b, &f.names); err != nil {
 			return err
 		}
@@ -39,11 +40,11 @@ func (f *flow) replayOp(op protowire.Number, b []byte, at engine.Position) error
 	case opOutcome:
 		return f.replayOutcome(b, at)
 	case opWrites:
-		var x writesOp
-		if err := x.decode(b); err != nil {
+		x := &f.spare.writes
+		if err := x.decode(b, &f.names); err != nil {
 			return err
 		}
-		f.replayWrites(&x)
+		f.replayWrites(x)
 		return nil
 	case opReminder:
 		c, err := decodeReminder(b)
@@ -83,11 +84,10 @@ func (f *flow) replayOp(op protowire.Number, b []byte, at engine.Position) error
 }
 
 func (f *flow) replayRequest(x *requestOp, at engine.Position) {
-	r := x.r
 	if !x.caller.IsZero() {
-		r.Caller = f.frameOf(x.caller)
+		x.r.Caller = f.frameOf(x.caller)
 	}
-	f.request(&r, x.sender, x.scheduled, at)
+	f.request(x.r, x.sender, x.scheduled, at)
 }
 
 // frameOf is the frame of an invocation that calls. It is in the flow, since
@@ -100,21 +100,27 @@ func (f *flow) frameOf(id engine.ID) *engine.Frame {
 }
 
 func (f *flow) replayOutcome(b []byte, at engine.Position) error {
-	x := &outcomeOp{}
-	if err := x.decode(b); err != nil {
+	x := &f.spare.outcome
+	*x = outcomeOp{}
+	if err := x.peek(b); err != nil {
 		return err
 	}
 	p := f.reqs[x.id]
 	if p == nil {
 		return nil
 	}
+	if p.req.Once || x.flags&flagKept != 0 { // it stays
+		out := x.out
+		out.Value = bytes.Clone(out.Value)
+		x.o = &out
+	}
 	if x.tail != nil && p.status == inFlow {
 		var t requestOp
 		if err := t.decode(x.tail, &f.names); err != nil {
 			return err
 		}
-		x.out.Tail = p.req.Tail(t.r.Actor, t.r.Method, t.r.Payload, t.r.InPlace)
-		x.out.Tail.Step = t.r.Step
+		x.o.Tail = p.req.Tail(t.r.Actor, t.r.Method, t.r.Payload, t.r.InPlace)
+		x.o.Tail.Step = t.r.Step
 	}
 	f.conclude(p, &x.ending, at)
 	return nil
@@ -175,4 +181,43 @@ func (f *flow) replayIDOp(op protowire.Number, b []byte, at engine.Position) err
 		f.postpone(p, at)
 	}
 	return nil
+}
+
+// spares are what a replay uses again and again: most requests end a few
+// records after they were made.
+type spares struct {
+	requests []*engine.Request
+	pendings []*pending
+	writes   writesOp
+	outcome  outcomeOp
+}
+
+func (s *spares) request() *engine.Request {
+	if n := len(s.requests); n > 0 {
+		r := s.requests[n-1]
+		s.requests = s.requests[:n-1]
+		return r
+	}
+	return &engine.Request{}
+}
+
+func (s *spares) pending() *pending {
+	if n := len(s.pendings); n > 0 {
+		p := s.pendings[n-1]
+		s.pendings = s.pendings[:n-1]
+		return p
+	}
+	return &pending{}
+}
+
+// give takes an ended request back during a replay: nobody was told of it, and
+// nothing points to it if it never called.
+func (s *spares) give(p *pending) {
+	if p.called || p.row.saved || len(s.pendings) > 1000 {
+		return
+	}
+	*p.req = engine.Request{}
+	s.requests = append(s.requests, p.req)
+	*p = pending{}
+	s.pendings = append(s.pendings, p)
 }

@@ -159,7 +159,6 @@ func TestKeyedDuplicates(t *testing.T) {
 }
 
 func BenchmarkManyKeys(b *testing.B) {
-	defer rss(b)
 	w := newWorld(b, "durability=process")
 	s := w.joinAs("c", quiet{}, "A")
 	out, value := value("out"), []byte("12345")
@@ -185,4 +184,26 @@ func BenchmarkManyKeys(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkOpen opens a directory whose journal holds 64 MiB behind the last
+// checkpoint.
+func BenchmarkOpen(b *testing.B) {
+	w := newWorld(b, "durability=process&checkpoint=1GiB")
+	s := w.joinAs("c", quiet{}, "A")
+	n := 0
+	for w.e.saver.bytes < 64<<20 {
+		n += 1000
+		w.calls(s, 1000)
+	}
+	for b.Loop() {
+		b.StopTimer()
+		w.e.stop()
+		if err := w.e.letGo(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		w.recover("")
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(2*n), "ns/record")
 }

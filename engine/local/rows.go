@@ -328,7 +328,10 @@ func (s *savedRequest) decode(b []byte, names *names) error {
 			s.holds = d.v != 0
 		}
 	}
-	p.req = &s.op.r
+	if s.op.r == nil {
+		return errBadRecord
+	}
+	p.req = s.op.r
 	p.row.saved = true
 	return d.err
 }
