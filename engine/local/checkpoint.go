@@ -217,7 +217,7 @@ func (f *flow) restoreChanges(a *actor) {
 
 // write puts the changes into a batch.
 func (c *changes) write(b *pebble.Batch, a engine.Actor) error {
-	base := appendActorKey(nil, a)
+	base := actorKey(a)
 	if c.wiped {
 		if err := b.DeleteRange(base, after(base), nil); err != nil {
 			return err
@@ -310,8 +310,7 @@ func (e *Engine) dropOld(marker engine.Position) error {
 	now := e.set.Now()
 	var kept int64
 	keep := queue.Index(marker).Cycle()
-	for i := len(cycles) - 1; i >= 0; i-- {
-		c := cycles[i]
+	for i, c := range slices.Backward(cycles) {
 		kept += c.Bytes
 		if i == len(cycles)-1 || c.Number >= keep {
 			continue

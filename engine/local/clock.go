@@ -108,7 +108,7 @@ func (e *Engine) fire(w *encoder, r *reminder, now time.Time) error {
 	var req *engine.Request
 	if fires {
 		req = r.firing(now)
-		w.request(opRequest, req, engine.ID{}, false)
+		w.request(req, engine.ID{}, false)
 	}
 	w.advanced(r.Actor, r.Name, due)
 	at, err := e.append(w)
@@ -191,7 +191,7 @@ func (e *Engine) settle(p *pending) error {
 func (e *Engine) conclude(p *pending, o *engine.Outcome, flags uint64) (engine.Position, error) {
 	w := newEncoder()
 	defer w.free()
-	x := &ending{id: p.req.ID, step: p.req.Step, o: o, ended: e.set.Now(), flags: flags, print: p.print}
+	x := &ending{id: p.req.ID, step: p.req.Step, o: o, ended: e.set.Now(), flags: flags, finger: p.finger}
 	w.outcome(opOutcome, x)
 	w.patch(p.asked, flags)
 	at, err := e.append(w)

@@ -300,7 +300,7 @@ func (x *outcomeOp) peek(b []byte) error {
 		case 8:
 			x.tail = d.p
 		case 9:
-			x.print = d.v
+			x.finger = d.v
 		case 10:
 			x.flags = d.v
 		}

@@ -126,23 +126,23 @@ func (f *flow) leadsTo(x, goal *pending, path *[]*pending) bool {
 	return false
 }
 
-// waitsFor yields the requests that x waits for.
-func (x *pending) waitsFor(yield func(*pending) bool) {
-	for c := x.child; c != nil; c = c.older {
+// waitsFor yields the requests that p waits for.
+func (p *pending) waitsFor(yield func(*pending) bool) {
+	for c := p.child; c != nil; c = c.older {
 		if !yield(c) {
 			return
 		}
 	}
-	x.blockers(yield)
+	p.blockers(yield)
 }
 
-// blockers yields those that hold x's actor and are not its ancestors.
-func (x *pending) blockers(yield func(*pending) bool) {
-	if x.status != inFlow || x.actor.line.Holds(x) {
+// blockers yields those that hold p's actor and are not its ancestors.
+func (p *pending) blockers(yield func(*pending) bool) {
+	if p.status != inFlow || p.actor.line.Holds(p) {
 		return
 	}
-	for h := range x.actor.line.Held {
-		if h.status == inFlow && !x.req.NestedIn(h.req.ID) && !yield(h) {
+	for h := range p.actor.line.Held {
+		if h.status == inFlow && !p.req.NestedIn(h.req.ID) && !yield(h) {
 			return
 		}
 	}

@@ -141,7 +141,7 @@ func (s *session) classify(k *known, i int, r *engine.Request, sender *pending, 
 		return missing, nil
 	}
 	k.skip[i] = true
-	if l.print != fingerprint(r) {
+	if l.finger != fingerprint(r) {
 		return missing, keyReused(r)
 	}
 	k.answer(r, l.o, l.at)
@@ -150,7 +150,7 @@ func (s *session) classify(k *known, i int, r *engine.Request, sender *pending, 
 
 // join handles a request whose invocation has not ended, or is kept.
 func (k *known) join(p *pending, r *engine.Request, sender *pending) error {
-	if r.Keyed && p.print != fingerprint(r) {
+	if r.Keyed && p.finger != fingerprint(r) {
 		return keyReused(r)
 	}
 	switch {

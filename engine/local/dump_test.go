@@ -29,7 +29,7 @@ func (e *Engine) dump() string {
 		for c := r.Caller; c != nil; c = c.Caller {
 			fmt.Fprintf(&b, " %v %v", c.ID, c.Actor)
 		}
-		fmt.Fprintf(&b, " attempts %d lost %d begun %v print %x due %v created %v", p.attempts, p.lost, p.begun, p.print, nanos(r.NotBefore), nanos(r.Created))
+		fmt.Fprintf(&b, " attempts %d lost %d begun %v print %x due %v created %v", p.attempts, p.lost, p.begun, p.finger, nanos(r.NotBefore), nanos(r.Created))
 		for _, k := range p.keeps {
 			fmt.Fprintf(&b, " keeps %v %v %s", k.id, k.at, show(k.o))
 		}

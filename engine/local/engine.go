@@ -169,8 +169,7 @@ func (e *Engine) Join(ctx context.Context, c engine.Component, h engine.Handler)
 		return nil, err
 	}
 	if err := e.wait(ctx, p); err != nil {
-		e.end(m, true)
-		return nil, err
+		return nil, errors.Join(err, e.end(m, true))
 	}
 	s := &session{e: e, m: m}
 	e.mu.Lock()

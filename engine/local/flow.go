@@ -93,7 +93,7 @@ type pending struct {
 	begun          bool
 	called         bool // it has had callees: their frames point to its
 	attempts, lost uint32
-	print          uint64 // fingerprint of a keyed request
+	finger         uint64 // fingerprint of a keyed request
 
 	parent             *pending // who waits for it inside: its caller, or its Waiter
 	child, older, next *pending // newest child; siblings
@@ -178,7 +178,7 @@ func (f *flow) request(r *engine.Request, sender engine.ID, later bool, at engin
 	p.req, p.at, p.asked, p.place, p.row.dirty = r, at, at, f.places, true
 	f.reqs[r.ID] = p
 	if r.Keyed {
-		p.print = fingerprint(r)
+		p.finger = fingerprint(r)
 	}
 	if r.Once && r.Kind == engine.KindTell {
 		if s := f.reqs[sender]; s != nil && s.status == inFlow {
@@ -386,12 +386,9 @@ func (p *pending) wait(m *member) {
 	if p.waiter == m {
 		return
 	}
-	for _, w := range p.waiters {
-		if w == m {
-			return
-		}
+	if !slices.Contains(p.waiters, m) {
+		p.waiters = append(p.waiters, m)
 	}
-	p.waiters = append(p.waiters, m)
 }
 
 // unwait ends what wait began.

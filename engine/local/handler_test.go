@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -127,12 +126,6 @@ func (p *probe) delivered() (ids []engine.ID) {
 		ids = append(ids, d.Request.ID)
 	}
 	return ids
-}
-
-func (p *probe) cancelled(id engine.ID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Contains(p.cancels, id)
 }
 
 // logBuffer collects what is logged.

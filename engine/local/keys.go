@@ -62,8 +62,8 @@ func cutPart(k []byte) (s string, rest []byte, ok bool) {
 	}
 }
 
-func appendActorKey(k []byte, a engine.Actor) []byte {
-	return appendPart(appendPart(append(k, keyState), a.Type), a.ID)
+func actorKey(a engine.Actor) []byte {
+	return appendPart(appendPart([]byte{keyState}, a.Type), a.ID)
 }
 
 // appendCellKey appends the rest of a key behind the actor's.

@@ -18,7 +18,7 @@ const childDir = "PAWL_TEST_CHILD_DIR"
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
 		if err := countForEver(dir); err != nil {
-			fmt.Println("child:", err)
+			fmt.Fprintln(os.Stderr, "child:", err)
 			os.Exit(1)
 		}
 	}
@@ -46,7 +46,7 @@ func countForEver(dir string) error {
 	if ok {
 		fmt.Sscan(string(v), &n)
 	}
-	fmt.Println("begins", n)
+	fmt.Fprintln(os.Stdout, "begins", n)
 	for {
 		n++
 		r := call(s, "A", "1")
@@ -60,7 +60,7 @@ func countForEver(dir string) error {
 		if err := s.Wait(context.Background(), at); err != nil {
 			return err
 		}
-		fmt.Println(n)
+		fmt.Fprintln(os.Stdout, n)
 		p.mu.Lock()
 		p.deliveries = nil
 		clear(p.responses)

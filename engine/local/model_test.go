@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -276,7 +277,7 @@ func (m *machine) operate(*rapid.T) {
 	case 6:
 		err = o.Purge(ctx, m.actor())
 	}
-	if err != nil && engine.CodeOf(err) != engine.ErrNotFound && err != context.Canceled {
+	if err != nil && engine.CodeOf(err) != engine.ErrNotFound && !errors.Is(err, context.Canceled) {
 		m.rt.Fatal(err)
 	}
 }

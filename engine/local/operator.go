@@ -218,7 +218,7 @@ func (e *Engine) purge(id engine.Actor) (engine.Position, error) {
 	if a := f.actors[id]; a != nil {
 		for p := range a.line.All {
 			x := canceled(p, "its actor was purged by an operator", when)
-			x.print = p.print
+			x.finger = p.finger
 			w.outcome(opOutcome, x)
 			w.patch(p.asked, x.flags)
 			waiting, ends = append(waiting, p), append(ends, x)

@@ -144,14 +144,14 @@ func (s *settings) validate() error {
 			*l.v = l.def
 		}
 		if *l.v < 0 {
-			return fmt.Errorf("Options.%s is %d, want at least 1", l.name, *l.v)
+			return fmt.Errorf("option %s is %d, want at least 1", l.name, *l.v)
 		}
 	}
 	if s.MissingTimeout == 0 {
 		s.MissingTimeout = 2 * time.Minute
 	}
 	if s.MissingTimeout < 0 {
-		return fmt.Errorf("Options.MissingTimeout is %v, want more than 0", s.MissingTimeout)
+		return fmt.Errorf("option MissingTimeout is %v, want more than 0", s.MissingTimeout)
 	}
 	return nil
 }

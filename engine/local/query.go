@@ -175,7 +175,7 @@ func (e *Engine) exists(id engine.Actor) (_ bool, err error) {
 	if g.snap == nil {
 		return false, nil
 	}
-	prefix := appendActorKey(nil, id)
+	prefix := actorKey(id)
 	it, err := g.snap.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: after(prefix)})
 	if err != nil {
 		return false, readFailed(err)

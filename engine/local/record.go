@@ -134,7 +134,7 @@ func (w *encoder) uint(n protowire.Number, v uint64)    { w.b = putUint(w.b, n, 
 func (w *encoder) str(n protowire.Number, s string)     { w.b = putString(w.b, n, s) }
 func (w *encoder) bytes(n protowire.Number, b []byte)   { w.b = putBytes(w.b, n, b) }
 func (w *encoder) time(n protowire.Number, t time.Time) { w.b = putTime(w.b, n, t) }
-func (w *encoder) id(n protowire.Number, id engine.ID)  { w.b = putID(w.b, n, id) }
+func (w *encoder) id(id engine.ID)                      { w.b = putID(w.b, 1, id) }
 
 func (w *encoder) flag(n protowire.Number, v bool) {
 	if v {
@@ -162,7 +162,7 @@ func (w *encoder) actor(n protowire.Number, a engine.Actor) {
 // idOp writes an op that only names an invocation.
 func (w *encoder) idOp(op protowire.Number, id engine.ID) {
 	at := w.open(op)
-	w.id(1, id)
+	w.id(id)
 	w.shut(at)
 }
 
@@ -193,8 +193,8 @@ const (
 
 // request writes the op by which a request enters the flow (or the schedule).
 // Sender is the attempt that made it, kept for tells made once.
-func (w *encoder) request(op protowire.Number, r *engine.Request, sender engine.ID, scheduled bool) {
-	at := w.open(op)
+func (w *encoder) request(r *engine.Request, sender engine.ID, scheduled bool) {
+	at := w.open(opRequest)
 	w.requestBody(r, sender, scheduled)
 	w.shut(at)
 }
@@ -288,7 +288,7 @@ func (w *encoder) effects(by engine.ID, e *engine.Effects, scheduled time.Time, 
 	}
 	for i, r := range e.Requests {
 		if skip == nil || !skip[i] {
-			w.request(opRequest, r, by, isScheduled(r, scheduled))
+			w.request(r, by, isScheduled(r, scheduled))
 		}
 	}
 }
@@ -307,12 +307,12 @@ const (
 
 // ending is an outcome as it is recorded.
 type ending struct {
-	id    engine.ID
-	step  uint32
-	o     *engine.Outcome
-	ended time.Time
-	flags uint64
-	print uint64 // fingerprint of a keyed request; 0 for others
+	id     engine.ID
+	step   uint32
+	o      *engine.Outcome
+	ended  time.Time
+	flags  uint64
+	finger uint64 // fingerprint of a keyed request; 0 for others
 }
 
 // outcome writes how a step ends. The position of its request is not known
@@ -325,8 +325,8 @@ func (w *encoder) outcome(op protowire.Number, x *ending) {
 	b = putUint(b, 3, uint64(x.step))
 	w.b = putTime(b, 5, x.ended)
 	w.outcomeBody(x.o)
-	if x.print != 0 {
-		w.b = putFixed(w.b, 9, x.print)
+	if x.finger != 0 {
+		w.b = putFixed(w.b, 9, x.finger)
 	}
 	w.shut(at)
 }
@@ -398,7 +398,7 @@ func (w *encoder) failure(n protowire.Number, f *engine.Failure) {
 
 func (w *encoder) begin(by engine.Attempt) {
 	at := w.open(opBegin)
-	w.id(1, by.ID)
+	w.id(by.ID)
 	w.uint(3, uint64(by.Step))
 	w.uint(4, uint64(by.N))
 	w.shut(at)
@@ -406,7 +406,7 @@ func (w *encoder) begin(by engine.Attempt) {
 
 func (w *encoder) parked(id engine.ID, f *engine.Failure, when time.Time) {
 	at := w.open(opParked)
-	w.id(1, id)
+	w.id(id)
 	w.failure(3, f)
 	w.time(4, when)
 	w.shut(at)
@@ -442,14 +442,14 @@ func (w *encoder) lost(l *losses) {
 	w.flag(2, l.left)
 	for _, c := range l.counted {
 		from := w.open(3)
-		w.id(1, c.id)
+		w.id(c.id)
 		w.uint(3, uint64(c.attempts))
 		w.uint(4, uint64(c.lost))
 		w.shut(from)
 	}
 	for _, id := range l.orphans {
 		from := w.open(4)
-		w.id(1, id)
+		w.id(id)
 		w.shut(from)
 	}
 	w.time(5, l.when)

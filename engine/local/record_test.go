@@ -44,11 +44,11 @@ func goldenRecords() map[string][]byte {
 	add("lost", func(w *encoder) {
 		w.lost(&losses{sessions: []uint64{9}, left: true, counted: []count{{engine.ID{Hi: 1, Lo: 2}, 3, 1}}, orphans: []engine.ID{{Hi: 3, Lo: 4}}, when: when})
 	})
-	add("request", func(w *encoder) { w.request(opRequest, full, engine.ID{}, false) })
+	add("request", func(w *encoder) { w.request(full, engine.ID{}, false) })
 	add("request scheduled", func(w *encoder) {
 		r := *caller
 		r.NotBefore, r.Method, r.Once = when, "M", true
-		w.request(opRequest, &r, engine.ID{Hi: 5, Lo: 6}, true)
+		w.request(&r, engine.ID{Hi: 5, Lo: 6}, true)
 	})
 	add("writes", func(w *encoder) {
 		w.writes(engine.ID{Hi: 1, Lo: 2}, engine.Actor{}, []engine.Write{put("n", "1"), entry("m", "e", ""), {Op: engine.Delete, Key: engine.Key{Cell: "x"}}, {Op: engine.Clear, Key: engine.Key{Cell: "m", InMap: true}}})
@@ -64,7 +64,7 @@ func goldenRecords() map[string][]byte {
 	})
 	for name, o := range map[string]*engine.Outcome{"value": value("v"), "none": {}, "failure": {Failure: fail}, "tail": {Tail: full.Tail(full.Actor, "Next", nil, true)}} {
 		add("outcome "+name, func(w *encoder) {
-			w.outcome(opOutcome, &ending{id: full.ID, step: 2, o: o, ended: when, print: 8})
+			w.outcome(opOutcome, &ending{id: full.ID, step: 2, o: o, ended: when, finger: 8})
 			w.patch(1<<32+5, flagKept)
 		})
 	}
@@ -139,7 +139,7 @@ func TestRequestsAreReadAsTheyWereWritten(t *testing.T) {
 		}
 		later := rapid.Bool().Draw(t, "scheduled")
 		w := &encoder{}
-		w.request(opRequest, &r, engine.ID{}, later)
+		w.request(&r, engine.ID{}, later)
 		d := decoder{b: w.b}
 		if !d.next() || d.n != opRequest || len(d.b) != 0 {
 			t.Fatalf("field %d, left %d", d.n, len(d.b))
@@ -156,7 +156,7 @@ func TestRequestsAreReadAsTheyWereWritten(t *testing.T) {
 
 func TestOutcomesAreReadAsTheyWereWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		in := &ending{id: genID(t), step: rapid.Uint32().Draw(t, "step"), o: &engine.Outcome{}, ended: time.Unix(0, rapid.Int64Range(-1<<62, 1<<62).Draw(t, "ended")), print: rapid.Uint64().Draw(t, "print")}
+		in := &ending{id: genID(t), step: rapid.Uint32().Draw(t, "step"), o: &engine.Outcome{}, ended: time.Unix(0, rapid.Int64Range(-1<<62, 1<<62).Draw(t, "ended")), finger: rapid.Uint64().Draw(t, "print")}
 		if rapid.Bool().Draw(t, "fails") {
 			in.o.Failure = genFailure(3).Draw(t, "failure")
 		} else {

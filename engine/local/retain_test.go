@@ -95,7 +95,7 @@ func TestOldCyclesGo(t *testing.T) {
 	for _, parameters := range []string{"retain=0s", "retain_bytes=100KiB"} {
 		t.Run(parameters, func(t *testing.T) {
 			w := newWorld(t, "durability=process&cycle=64KiB&checkpoint=1GiB&"+parameters)
-			s, p := w.join("c", "A", "B")
+			s, _ := w.join("c", "A", "B")
 			stays := call(s, "B", "stays")
 			w.send(s, engine.Attempt{}, stays)
 			old := w.calls(s, 1500)
@@ -114,7 +114,7 @@ func TestOldCyclesGo(t *testing.T) {
 				t.Errorf("%d indexes, %d cycles, %v", len(files), len(w.e.log.Cycles()), err)
 			}
 			w.crash()
-			s, p = w.join("c", "A", "B")
+			s, p := w.join("c", "A", "B")
 			p.delivery(t, stays.ID, 1) // pending work is never dropped
 			if v, _, err := s.Lookup(bg, engine.Actor{Type: "A", ID: "1"}, put("n", "").Key); string(v) != "1" || err != nil {
 				t.Errorf("%q %v", v, err)

@@ -240,11 +240,11 @@ func (p *pending) encodeRow() []byte {
 	w.uint(6, uint64(p.attempts))
 	w.uint(7, uint64(p.lost))
 	w.flag(8, p.begun)
-	w.uint(9, p.print)
+	w.uint(9, p.finger)
 	for i := range p.keeps {
 		k := &p.keeps[i]
 		at := w.open(10)
-		w.id(1, k.id)
+		w.id(k.id)
 		w.uint(3, uint64(k.at))
 		w.flag(4, k.o != nil)
 		w.outcomeBody(k.o)
@@ -269,7 +269,7 @@ func (w *encoder) chain(p *pending) {
 	}
 	for ; c != nil; c = c.Caller {
 		at := w.open(19)
-		w.id(1, c.ID)
+		w.id(c.ID)
 		w.actor(3, c.Actor)
 		w.uint(5, uint64(c.Depth))
 		w.shut(at)
@@ -307,7 +307,7 @@ func (s *savedRequest) decode(b []byte, names *names) error {
 		case 8:
 			p.begun = d.v != 0
 		case 9:
-			p.print = d.v
+			p.finger = d.v
 		case 10:
 			k, err := decodeKept(d.p)
 			if err != nil {
@@ -427,8 +427,7 @@ func (f *flow) savedCaller(s *savedRequest) *engine.Frame {
 		return f.frameOf(s.op.caller)
 	}
 	var c *engine.Frame
-	for i := len(s.op.chain) - 1; i >= 0; i-- {
-		fr := s.op.chain[i]
+	for _, fr := range slices.Backward(s.op.chain) {
 		fr.Caller = c
 		c = &fr
 	}

@@ -250,8 +250,8 @@ func (s *session) finish(p *pending, by engine.Attempt, ef *engine.Effects, x *e
 	if x.o.Failure != nil && p.req.Kind == engine.KindTell && !p.awaited() {
 		x.flags |= flagKept
 	}
-	if p.print != 0 { // a keyed one: its later duplicates are compared with it
-		x.print = p.print
+	if p.finger != 0 { // a keyed one: its later duplicates are compared with it
+		x.finger = p.finger
 		w.reset()
 		w.effects(by.ID, ef, now, skip)
 		w.outcome(opOutcome, x)
@@ -277,7 +277,7 @@ func (s *session) finish(p *pending, by engine.Attempt, ef *engine.Effects, x *e
 // overruled finishes a request that an operator has ended meanwhile: what its
 // code did is discarded. mu is held.
 func (s *session) overruled(p *pending, x *ending, w *encoder) (engine.Position, error) {
-	x.o, x.flags, x.print = p.ending, flagOperator, p.print
+	x.o, x.flags, x.finger = p.ending, flagOperator, p.finger
 	w.reset()
 	w.outcome(opOutcome, x)
 	w.patch(p.asked, x.flags)

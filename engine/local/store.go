@@ -167,7 +167,7 @@ func (e *Engine) load(a engine.Actor) (_ []engine.Cell, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
-	prefix := append(appendActorKey(nil, a), keyFlat)
+	prefix := append(actorKey(a), keyFlat)
 	mine := g.puts(func(k *engine.Key) bool { return !k.InMap })
 	return g.cells(prefix, prefix, func(rest []byte) engine.Key {
 		return engine.Key{Cell: string(rest)}
@@ -184,7 +184,7 @@ func (e *Engine) scan(a engine.Actor, cell, from string, limit int) (_ []engine.
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
-	prefix := appendMapKey(appendActorKey(nil, a), cell)
+	prefix := appendMapKey(actorKey(a), cell)
 	mine := g.puts(func(k *engine.Key) bool { return k.InMap && k.Cell == cell && k.Entry >= from })
 	return g.cells(prefix, append(slices.Clip(prefix), from...), func(rest []byte) engine.Key {
 		return engine.Key{Cell: cell, Entry: string(rest), InMap: true}
@@ -207,7 +207,7 @@ func (e *Engine) lookup(a engine.Actor, k engine.Key) (_ []byte, _ bool, err err
 	if g.snap == nil {
 		return nil, false, nil
 	}
-	v, closer, err := g.snap.Get(appendCellKey(appendActorKey(nil, a), &k))
+	v, closer, err := g.snap.Get(appendCellKey(actorKey(a), &k))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, false, nil
 	}
