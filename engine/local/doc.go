@@ -17,7 +17,7 @@
 //	   | encoded without the lock
 //	   v
 //	mu: append to the journal -> apply to the flow -> Deliver, Respond
-//	   |                           flow.go, placement.go, failure.go, reminders.go, state.go
+//	   |                           flow.go, waits.go, kept.go, placement.go, failure.go, reminders.go, state.go
 //	   v every 32 MiB
 //	checkpoint: changed state and the rows of the flow into an LSM store   checkpoint.go, rows.go, store.go
 //

@@ -1,9 +1,12 @@
 package local
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pawl-go/pawl/engine"
@@ -206,4 +209,40 @@ func BenchmarkOpen(b *testing.B) {
 		w.recover("")
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(2*n), "ns/record")
+}
+
+// BenchmarkDisk is a call of which request and outcome are waited for.
+func BenchmarkDisk(b *testing.B) {
+	for _, clients := range []int{1, 8, 64} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			w := newWorld(b, "durability=disk")
+			s := w.joinAs("c", quiet{}, "A")
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var wg sync.WaitGroup
+			b.ResetTimer()
+			for i := range clients {
+				wg.Go(func() {
+					for left.Add(-1) >= 0 {
+						r := call(s, "A", fmt.Sprint(i))
+						at, err := s.Send(engine.Attempt{}, &engine.Effects{Requests: []*engine.Request{r}})
+						if err == nil {
+							err = s.Wait(bg, at)
+						}
+						if err == nil {
+							at, err = s.Finish(attempt(r, 1), &engine.Effects{Writes: []engine.Write{put("n", "1")}}, value("out"))
+						}
+						if err == nil {
+							err = s.Wait(bg, at)
+						}
+						if err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
 }
