@@ -39,7 +39,7 @@ var progresses = sync.Pool{New: func() any { return &progress{} }}
 // begin gives the instance a progress, if it has none.
 func (i *instance) begin() {
 	if i.progress == nil {
-		i.progress = progresses.Get().(*progress) //nolint:errcheck // the pool makes no other
+		i.progress = progresses.Get().(*progress)
 	}
 }
 

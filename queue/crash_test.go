@@ -136,8 +136,8 @@ func (m *model) check(q *Queue) error {
 // TestPowerCut crashes a file system that loses unflushed blocks, over and over,
 // sometimes in the middle of a recovery.
 func TestPowerCut(t *testing.T) {
-	for k := range rounds(t, 30) {
-		seed := uint64(time.Now().UnixNano()) + uint64(k)
+	for range rounds(t, 30) {
+		seed := rand.Uint64()
 		if err := powerCut(seed); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -265,10 +265,9 @@ func TestFullDiskIsAnErrorOfAppend(t *testing.T) {
 	fsys.room = 10 << 10 // one more cycle
 	fsys.mu.Unlock()
 	var kept []Index
-	var full *FullError
 	for {
 		i, err := q.Append(make([]byte, 1000))
-		if errors.As(err, &full) {
+		if full, ok := errors.AsType[*FullError](err); ok {
 			if !errors.Is(err, ErrFull) || full.Need != cfg.CycleBytes {
 				t.Fatalf("error %v", err)
 			}

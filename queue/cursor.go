@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 )
 
 var (
@@ -156,7 +157,7 @@ func (c *cursor) payload(e entry) ([]byte, error) {
 	if checksum(p) != e.crc {
 		return nil, c.corrupt("payload does not check", nil)
 	}
-	return p[:len(p):len(p)], nil
+	return slices.Clip(p), nil
 }
 
 // window gives n bytes of the file at the cursor.

@@ -107,7 +107,7 @@ func (e entry) size() int64 { return entrySize(e.length) }
 
 // decodeEntry reads the header of the entry at off, given its first word as it
 // was loaded and the eight bytes behind it. It never looks at the payload.
-func decodeEntry(w, rest uint64, salt uint64, off int64) (entry, error) {
+func decodeEntry(w, rest, salt uint64, off int64) (entry, error) {
 	word, mark := uint32(w), uint32(rest)
 	x := mix(salt, off, word, mark)
 	if uint32(x>>32) != uint32(rest>>32) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"syscall"
@@ -110,10 +111,7 @@ func (d *memDir) Sync() error {
 	if err := d.m.sync("."); err != nil {
 		return err
 	}
-	d.kept = map[string]*memFile{}
-	for n, f := range d.now {
-		d.kept[n] = f
-	}
+	d.kept = maps.Clone(d.now)
 	return nil
 }
 
@@ -284,10 +282,7 @@ func (m *memFS) crash(r *rand.Rand) *memFS {
 			nf.disk, nf.diskSize = bytes.Clone(nf.buf), nf.size
 			nd.now[n] = nf
 		}
-		nd.kept = map[string]*memFile{}
-		for n, f := range nd.now {
-			nd.kept[n] = f
-		}
+		nd.kept = maps.Clone(nd.now)
 		after.dirs[path] = nd
 	}
 	return after

@@ -143,7 +143,7 @@ func appendUntilKilled(dir, arg string) error {
 // TestKill9 kills a process that appends, over and over, and compares what it
 // had acknowledged with what is there. Set PAWL_QUEUE_ROUNDS for thousands.
 func TestKill9(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 9))
 	dir := t.TempDir()
@@ -206,7 +206,7 @@ func tailCount(dir, arg string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("ready")
+	fmt.Fprintln(os.Stdout, "ready")
 	t := q.NewTailer(0)
 	sum := crc64.New(crc64.MakeTable(crc64.ISO))
 	for range n {
@@ -216,7 +216,7 @@ func tailCount(dir, arg string) error {
 		}
 		sumEntry(sum, i, p)
 	}
-	fmt.Println(sum.Sum64())
+	fmt.Fprintln(os.Stdout, sum.Sum64())
 	t.Close()
 	return q.Close()
 }
@@ -265,7 +265,7 @@ func holdLock(dir, _ string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("ready")
+	fmt.Fprintln(os.Stdout, "ready")
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return errors.Join(err, q.Close())
 }

@@ -126,6 +126,17 @@ func (l *Line[T]) Add(x T) {
 	}
 }
 
+// AddFirst puts a request in front of all others: one that comes back to the
+// place that it has kept. Nothing may be nested in the present root.
+func (l *Line[T]) AddFirst(x T) {
+	if l.at > 0 {
+		l.at--
+		l.head[l.at] = x
+		return
+	}
+	l.head = slices.Insert(l.head, 0, x)
+}
+
 func (l *Line[T]) push(x T) {
 	if l.at > 0 && l.at == len(l.head) {
 		l.head, l.at = l.head[:0], 0

@@ -111,6 +111,23 @@ func check(t *rapid.T, l *Line[*item], line []*item) {
 	}
 }
 
+func TestAddFirst(t *testing.T) {
+	var l Line[*item]
+	var want []*item
+	for n := range uint64(4) {
+		x := &item{engine.Frame{ID: engine.ID{Lo: n + 1}}}
+		if n == 2 {
+			l.Remove(want[0]) // leaves room in front
+			want = want[1:]
+		}
+		l.AddFirst(x)
+		want = append([]*item{x}, want...)
+		if got := slices.Collect(l.All); !slices.Equal(got, want) {
+			t.Fatalf("the line is %v", got)
+		}
+	}
+}
+
 // TestRemoveRootByForce: an operator may take the root out while callbacks
 // nested in it are still in the line; they go on in their order.
 func TestRemoveRootByForce(t *testing.T) {

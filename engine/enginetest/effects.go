@@ -180,13 +180,13 @@ var effects = []test{
 		})
 		n := w.Node()
 		c := parse("B/b", "note", "late")
-		c.NotBefore = time.Now().Add(200 * time.Millisecond)
+		c.NotBefore = time.Now().Add(time.Second)
 		if _, err := n.Component.Tell(w.ctx, c); err != nil {
 			w.Fatal(err)
 		}
 		n.Ask("B/b", "note", "early")
 		w.Crash()
-		n = w.Node()
+		w.Node()
 		w.Hear("late")
 		w.Expect("early", "late")
 		if time.Now().Before(c.NotBefore) {

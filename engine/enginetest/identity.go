@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/runtime"
@@ -62,6 +63,7 @@ var once = []test{
 		n := w.Node()
 		p := n.Start("A/a", "go", "")
 		w.Hear("at go", "charge")
+		n.Ask("Bank/b", "get", "") // behind the charge, which has its outcome then
 		w.Crash()
 		n = w.Node()
 		w.Wait(n.Attach(p.ID()))
@@ -91,8 +93,8 @@ func charge(w *World) {
 	w.On("Bank.get", func(*Scene) runtime.Result { return value("") })
 }
 
-func keyed(to, method, arg, key string) runtime.Call {
-	c := parse(to, method, arg)
+func keyed(to, arg, key string) runtime.Call {
+	c := parse(to, "add", arg)
 	c.Key = key
 	return c
 }
@@ -109,7 +111,7 @@ var identity = []test{
 			}
 			return text(o)
 		}
-		k := keyed("C/c", "add", "", "k1")
+		k := keyed("C/c", "", "k1")
 		for range 3 {
 			if got := call(k); got != "1" {
 				w.Errorf("got %q", got)
@@ -120,10 +122,10 @@ var identity = []test{
 		if got := call(k); got != "1" {
 			w.Errorf("after a crash: got %q", got)
 		}
-		if got := call(keyed("C/c", "add", "other", "k1")); got != "?key_reused" {
+		if got := call(keyed("C/c", "other", "k1")); got != "?key_reused" {
 			w.Errorf("another request under the key: %q", got)
 		}
-		slow := keyed("C/d", "add", "stop", "k2")
+		slow := keyed("C/d", "stop", "k2")
 		p, err := n.Go(w.ctx, slow)
 		if err != nil {
 			w.Fatal(err)
@@ -142,7 +144,7 @@ var identity = []test{
 		counterScripts(w)
 		n := w.Node()
 		for range 3 {
-			if _, err := n.Component.Tell(w.ctx, keyed("C/c", "add", "", "t")); err != nil {
+			if _, err := n.Component.Tell(w.ctx, keyed("C/c", "", "t")); err != nil {
 				w.Fatal(err)
 			}
 		}
@@ -179,15 +181,15 @@ var identity = []test{
 			return value(s.Get("log"))
 		})
 		n := w.Node("None")
-		want := ""
+		var want strings.Builder
 		for i := range 20 {
 			n.Tell("L/l", "log", fmt.Sprint(i, ","))
-			want += fmt.Sprint(i, ",")
+			fmt.Fprint(&want, i, ",")
 		}
 		w.Crash()
 		n = w.Node("L")
-		if got := n.Ask("L/l", "log", "."); got != want+"." {
-			w.Errorf("got  %q\nwant %q", got, want+".")
+		if got := n.Ask("L/l", "log", "."); got != want.String()+"." {
+			w.Errorf("got  %q\nwant %q", got, want.String()+".")
 		}
 	}},
 	{"ids never come again", func(w *World) {

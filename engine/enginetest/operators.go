@@ -48,6 +48,34 @@ var retries = []test{
 			return err == nil && info.Status == engine.StatusDone
 		})
 	}},
+	{"a parked step that was entered in place keeps its actor", func(w *World) {
+		w.Type("A", runtime.Type{MaxAttempts: 1})
+		w.On("A.first", func(*Scene) runtime.Result { return tail("A/a", "second", "") })
+		w.On("A.second", func(s *Scene) runtime.Result {
+			s.Pass("second")
+			s.Say("second ends")
+			return value("")
+		})
+		w.On("A.next", func(s *Scene) runtime.Result { s.Say("next"); return value("") })
+		client, a := w.Node("None"), w.Node("A")
+		id := client.Tell("A/a", "first", "")
+		w.Hear("at second")
+		next := client.Start("A/a", "next", "")
+		a.Kill()
+		w.Node("A")
+		op := client.Session().Operator()
+		w.Until(func() bool {
+			info, err := op.Invocation(w.ctx, id)
+			return err == nil && info.Status == engine.StatusParked
+		})
+		w.Open("second")
+		w.hush()
+		if err := op.Resume(w.ctx, id); err != nil {
+			w.Fatal(err)
+		}
+		w.Wait(next)
+		w.Expect("at second", "second ends", "next")
+	}},
 	{"attempts are counted over crashes", func(w *World) {
 		w.On("A.go", func(s *Scene) runtime.Result {
 			s.Say("attempt %d", s.inv.Attempt())
@@ -315,7 +343,7 @@ var reminders = []test{
 		w.On("A.set", func(s *Scene) runtime.Result {
 			ch := engine.ReminderChange{Reminder: engine.Reminder{
 				Actor: s.inv.Self(), Name: s.arg, Method: "ring", Payload: []byte(s.arg),
-				Due: time.Now().Add(100 * time.Millisecond),
+				Due: time.Now().Add(time.Second),
 			}}
 			if s.arg == "often" {
 				ch.Every = 20 * time.Millisecond

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -45,9 +46,7 @@ func (i *instance) Writes(dst []engine.Write) ([]engine.Write, error) {
 }
 
 func (i *instance) Recorded() {
-	for k, v := range i.dirty {
-		i.recorded[k] = v
-	}
+	maps.Copy(i.recorded, i.dirty)
 	i.Discard()
 }
 

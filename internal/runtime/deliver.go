@@ -22,7 +22,11 @@ func (c *Component) Deliver(d engine.Delivery) {
 	if c.takesPlace(e) {
 		return
 	}
-	a.box.line.Add(e)
+	if a.box.comesBack(e) {
+		a.box.line.AddFirst(e)
+	} else {
+		a.box.line.Add(e)
+	}
 	if d.Lost > 1 && d.Attempts > 0 {
 		c.backoff(e, lostBackoff(d.Lost))
 	}

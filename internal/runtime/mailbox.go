@@ -117,6 +117,13 @@ func (m *mailbox) below(e *entry) *entry {
 	return nil
 }
 
+// comesBack reports whether e is a step that has kept the actor while it was
+// not in the line (parked, and now resumed): it goes ahead of those that waited.
+func (m *mailbox) comesBack(e *entry) bool {
+	root, ok := m.line.Root()
+	return ok && e.d.Request.InPlace && !root.begun && !e.Link().NestedIn(root.d.Request.ID)
+}
+
 // quiet reports whether no attempt has anything on the instance.
 func (m *mailbox) quiet() bool {
 	for h := range m.line.Held {

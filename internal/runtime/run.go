@@ -57,7 +57,7 @@ func (c *Component) prepare(e *entry) (*Invocation, *engine.Failure) {
 	e.inv = inv
 	c.mu.Unlock()
 	if err := c.begin(inv); err != nil {
-		return nil, nil //nolint:nilerr // the component has ended: there is nobody to tell
+		return nil, nil // there is nobody to tell
 	}
 	return inv, nil
 }
