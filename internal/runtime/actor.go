@@ -1,6 +1,10 @@
 package runtime
 
-import "github.com/pawl-go/pawl/engine"
+import (
+	"sync/atomic"
+
+	"github.com/pawl-go/pawl/engine"
+)
 
 // actor is an actor that is placed on this component: an instance, or
 // requests, or both. Guarded by Component.mu, but for inst, which belongs to
@@ -11,8 +15,10 @@ type actor struct {
 	inst  Instance // nil until activated
 	box   *mailbox // nil while there are no requests
 	token uint64   // of the newest placement
-	// paused by an operator; stale: the instance must go when it is quiet.
-	paused, stale bool
+	// paused by an operator; stale: the instance must go before the next begin,
+	// or when it is quiet.
+	paused bool
+	stale  atomic.Bool
 
 	used       int64  // coarse time at which it became idle, Unix ns
 	prev, succ *actor // in kind's list of the idle, oldest first

@@ -39,7 +39,7 @@ func (inv *Invocation) send(call Call, inline bool) (*Pending, error) {
 	c.mu.Lock()
 	c.addWait(p.id, p)
 	if p.nested {
-		inv.out++
+		inv.out.Add(1)
 	}
 	c.mu.Unlock()
 	if _, err := inv.flushWith(&p.eff); err != nil {

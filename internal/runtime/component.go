@@ -124,8 +124,8 @@ func (c *Component) stop() {
 				continue
 			}
 			for e := range a.box.line.All {
-				if e.inv != nil {
-					live = append(live, e.inv)
+				if inv := e.inv.Load(); inv != nil {
+					live = append(live, inv)
 				}
 			}
 		}

@@ -43,7 +43,8 @@ func (c *Component) place(d *engine.Delivery) *actor {
 	}
 	if a.token != d.Token {
 		// Placed anew since: what is in memory may be older than what is recorded.
-		a.token, a.stale = d.Token, true
+		a.token = d.Token
+		a.stale.Store(true)
 	}
 	if d.Paused {
 		a.paused = true
@@ -80,10 +81,7 @@ func (c *Component) takesPlace(e *entry) bool {
 
 // schedule gives the turn to who may have it. mu is held.
 func (c *Component) schedule(a *actor) {
-	if a.box == nil {
-		return
-	}
-	e, resumed := a.box.next(c.mayBegin)
+	e, resumed := c.next(a)
 	switch {
 	case e == nil:
 	case resumed:
@@ -91,6 +89,14 @@ func (c *Component) schedule(a *actor) {
 	default:
 		c.start(e)
 	}
+}
+
+// next gives the turn to who may have it (see mailbox.next). mu is held.
+func (c *Component) next(a *actor) (e *entry, resumed bool) {
+	if a.box == nil {
+		return nil, false
+	}
+	return a.box.next(c.mayBegin)
 }
 
 // mayBegin: what holds back a begin besides the rules of the semantics.
@@ -121,7 +127,8 @@ func (c *Component) handOver(e *entry) bool {
 	if p == nil || !p.inline {
 		return false
 	}
-	p.inline, p.claimed = false, e
+	p.inline = false
+	p.claimed.Store(e)
 	c.mu.running++
 	return true
 }
@@ -161,7 +168,8 @@ func (c *Component) settle(p *Pending, r engine.Response) {
 		}
 		return
 	}
-	p.resp, p.settled = r, true
+	p.resp = r
+	p.settled.Store(true)
 	if p.ready != nil {
 		close(p.ready)
 	}
@@ -178,7 +186,7 @@ func (c *Component) Cancel(r *engine.Request, o *engine.Outcome, begun bool) {
 	if e == nil || !begun && (e.begun || e.d.Attempts > 0) {
 		return
 	}
-	e.cancel = o
+	e.cancel.Store(o)
 	c.refuseIfCancelled(e)
 }
 
@@ -189,10 +197,10 @@ func (c *Component) CallerGone(r *engine.Request) {
 	e := c.find(r)
 	switch {
 	case e == nil:
-	case e.inv != nil:
-		e.inv.callerGone()
+	case e.inv.Load() != nil:
+		e.inv.Load().callerGone()
 	case !e.begun && e.d.Attempts == 0 && r.Step == 1 && !r.Once:
-		e.cancel = &engine.Outcome{Failure: engine.Fail(engine.ErrCanceled, "its caller has failed")}
+		e.cancel.Store(&engine.Outcome{Failure: engine.Fail(engine.ErrCanceled, "its caller has failed")})
 		c.refuseIfCancelled(e)
 	}
 }
@@ -200,7 +208,7 @@ func (c *Component) CallerGone(r *engine.Request) {
 // refuseIfCancelled ends a cancelled entry of which no code runs and no callee
 // is awaited. mu is held.
 func (c *Component) refuseIfCancelled(e *entry) {
-	if e.cancel == nil || e.begun || e.await > 0 || c.mu.stopped {
+	if e.cancel.Load() == nil || e.begun || e.await > 0 || c.mu.stopped {
 		return
 	}
 	e.begun, e.refused = true, true // nobody else claims it
@@ -231,7 +239,7 @@ func (c *Component) Forget(id engine.Actor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.mu.actors[id]; a != nil {
-		a.stale = true
+		a.stale.Store(true)
 	}
 }
 
@@ -302,7 +310,8 @@ func (c *Component) leaveLine(e *entry) {
 
 // drop lets a stale instance go when nothing is left on it. mu is held.
 func (c *Component) drop(a *actor) {
-	if a.stale && a.box.quiet() {
-		a.inst, a.stale = nil, false
+	if a.stale.Load() && a.box.quiet() {
+		a.inst = nil
+		a.stale.Store(false)
 	}
 }

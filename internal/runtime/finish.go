@@ -66,7 +66,7 @@ func (c *Component) record(inv *Invocation, o *engine.Outcome, discard, spoiled 
 	} else if inv.inst != nil && !discard {
 		inv.inst.Recorded()
 	}
-	if inv.inst != nil && inv.under == nil {
+	if inv.inst != nil && inv.e.under == nil {
 		inv.inst.Settle()
 	}
 	return c.leave(inv.e, spoiled)
@@ -141,8 +141,9 @@ func (c *Component) again(inv *Invocation, r *Retry) *entry {
 	c.log.Debug("attempt will be repeated", "actor", inv.req.Actor, "method", inv.req.Method,
 		"invocation", inv.req.ID, "attempt", inv.n, "after", after, "cause", r.Cause)
 	c.mu.Lock()
-	e.begun, e.inv = false, nil
-	e.actor.stale = true
+	e.begun = false
+	e.inv.Store(nil)
+	e.actor.stale.Store(true)
 	e.actor.box.yield(e)
 	c.drop(e.actor)
 	c.backoff(e, after)
@@ -194,8 +195,8 @@ func (c *Component) unable(e *entry, f *engine.Failure) *entry {
 	if err != nil && errors.Is(err, engine.ErrUnavailable) {
 		return c.abandon(e)
 	}
-	if e.inv != nil {
-		e.inv.close(errEnded)
+	if inv := e.inv.Load(); inv != nil {
+		inv.close(errEnded)
 	}
 	return c.leave(e, true)
 }
@@ -205,7 +206,7 @@ func (c *Component) unable(e *entry, f *engine.Failure) *entry {
 func (c *Component) refuse(e *entry) *entry {
 	r := e.d.Request
 	err := c.insist(func() error {
-		_, err := c.session.Finish(engine.Attempt{ID: r.ID, Step: r.Step, N: e.d.Attempts}, &engine.Effects{}, e.cancel)
+		_, err := c.session.Finish(engine.Attempt{ID: r.ID, Step: r.Step, N: e.d.Attempts}, &engine.Effects{}, e.cancel.Load())
 		return err
 	})
 	if errors.Is(err, engine.ErrUnavailable) {
@@ -218,7 +219,7 @@ func (c *Component) refuse(e *entry) *entry {
 // component has ended it stays as it is: others will go on with it.
 func (c *Component) abandon(e *entry) *entry {
 	c.mu.Lock()
-	inv, stopped := e.inv, c.mu.stopped
+	inv, stopped := e.inv.Load(), c.mu.stopped
 	if stopped {
 		c.rest()
 	}
@@ -238,8 +239,11 @@ func (c *Component) leave(e *entry, spoiled bool) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := e.actor
-	e.begun, e.inv = false, nil
-	a.stale = a.stale || spoiled
+	e.begun = false
+	e.inv.Store(nil)
+	if spoiled {
+		a.stale.Store(true)
+	}
 	if a.box == nil {
 		c.rest()
 		return nil
@@ -259,16 +263,14 @@ func (c *Component) leave(e *entry, spoiled bool) *entry {
 // entry itself, or to this goroutine, by returning the entry. mu is held; the
 // goroutine counted as running.
 func (c *Component) take(a *actor) *entry {
-	if a.box != nil {
-		e, resumed := a.box.next(c.mayBegin)
-		switch {
-		case e == nil:
-		case resumed:
-			e.wake <- struct{}{}
-		case c.handOver(e):
-		default:
-			return e
-		}
+	e, resumed := c.next(a)
+	switch {
+	case e == nil:
+	case resumed:
+		e.wake <- struct{}{}
+	case c.handOver(e):
+	default:
+		return e
 	}
 	c.rest()
 	return nil

@@ -17,14 +17,13 @@ import (
 // The calls are for the goroutine of the method and those it starts and waits
 // for; of these one waits for an outcome at a time.
 type Invocation struct {
-	c     *Component
-	e     *entry
-	req   *engine.Request
-	n     uint32
-	m     *Method
-	inst  Instance
-	under *entry // the attempt below it in the actor's chain, nil if none
-	read  bool   // read-only: bound to a copy
+	c    *Component
+	e    *entry
+	req  *engine.Request
+	n    uint32
+	m    *Method
+	inst Instance
+	read bool // read-only: bound to a copy
 
 	mu struct {
 		sync.Mutex
@@ -41,7 +40,7 @@ type Invocation struct {
 	host atomic.Pointer[any] // of SetHost
 
 	// Guarded by Component.mu.
-	out     int           // nested calls without an outcome yet
+	out     atomic.Int32  // nested calls without an outcome yet; changed under the lock
 	joining chan struct{} // closed when out is 0
 	waiting bool          // one goroutine waits
 

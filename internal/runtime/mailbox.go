@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"sync/atomic"
+
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/chain"
 )
@@ -10,15 +12,20 @@ import (
 type entry struct {
 	actor *actor
 	d     engine.Delivery
-	inv   *Invocation // the attempt of which code runs or waits; nil for none
+	// inv is the attempt of which code runs or waits; nil for none.
+	inv atomic.Pointer[Invocation]
+	// cancel takes the place of its outcome.
+	cancel atomic.Pointer[engine.Outcome]
 
-	await   int             // callees of earlier attempts that have not ended
-	retries int             // attempts that asked for another one
-	paused  bool            // its retry backs off
-	cancel  *engine.Outcome // takes the place of its outcome
+	await   int  // callees of earlier attempts that have not ended
+	retries int  // attempts that asked for another one
+	paused  bool // its retry backs off
 
-	// begun: an attempt has the entry, from its claim to its end.
+	// begun: an attempt has the entry, from its claim to its end. Under is the
+	// attempt below it in the chain then: the one whose writes are recorded
+	// before it begins.
 	begun bool
+	under *entry
 	// refused: it was claimed to end it with cancel, not to run it.
 	refused bool
 	// wants: its attempt waits to take the turn back; wake is signalled then.
@@ -63,7 +70,7 @@ func (m *mailbox) next(may func(*entry) bool) (e *entry, resumed bool) {
 		case h.begun:
 			innermost = h
 		case h.await == 0 && !h.paused && may(h):
-			begin = h
+			begin, h.under = h, innermost
 		}
 	}
 	switch {
@@ -100,21 +107,6 @@ func (m *mailbox) retake(e *entry) bool {
 	}
 	m.turn = e
 	return true
-}
-
-// below is the begun attempt directly under e in the chain: the one whose
-// writes are recorded before e begins.
-func (m *mailbox) below(e *entry) *entry {
-	var under *entry
-	for h := range m.line.Held {
-		if h == e {
-			return under
-		}
-		if h.begun {
-			under = h
-		}
-	}
-	return nil
 }
 
 // comesBack reports whether e is a step that has kept the actor while it was

@@ -51,7 +51,7 @@ func TestCallbackRunsInTheTurnOfItsAncestor(t *testing.T) {
 	m.wantNext(t, nil, false) // outer runs
 	m.yield(outer)
 	m.wantNext(t, back, false)
-	if m.below(back) != outer {
+	if back.under != outer {
 		t.Fatal("outer is below the callback")
 	}
 	m.yield(back) // the callback waits for a call of its own

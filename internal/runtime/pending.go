@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/pawl-go/pawl/engine"
 )
@@ -19,12 +20,13 @@ type Pending struct {
 	also   *Pending    // the next one that waits for the same id
 	err    error       // the request did not leave
 
-	// Guarded by Component.mu.
-	inline  bool          // the caller would run it itself
-	claimed *entry        // the entry that it is to run
-	settled bool          // resp is there
-	ready   chan struct{} // closed then; made by who blocks
-	resp    engine.Response
+	claimed atomic.Pointer[entry] // the entry that the caller is to run itself
+	settled atomic.Bool           // resp is there
+
+	// Guarded by Component.mu; resp until it is settled.
+	inline bool          // the caller would run it itself
+	ready  chan struct{} // closed when it is settled; made by who blocks
+	resp   engine.Response
 
 	// The request lives in the same allocation.
 	req  engine.Request
@@ -51,10 +53,12 @@ func (p *Pending) Wait(ctx context.Context) (*engine.Outcome, error) {
 // await waits outside of methods.
 func (p *Pending) await(ctx context.Context) (*engine.Outcome, error) {
 	c := p.c
-	c.mu.Lock()
-	claimed := p.claimed
-	p.inline, p.claimed = false, nil
-	c.mu.Unlock()
+	claimed := p.claimed.Load()
+	if claimed == nil {
+		c.mu.Lock()
+		p.inline, claimed = false, p.claimed.Load()
+		c.mu.Unlock()
+	}
 	if claimed != nil {
 		c.runInline(claimed)
 	}
@@ -69,9 +73,12 @@ func (p *Pending) await(ctx context.Context) (*engine.Outcome, error) {
 
 // block waits until the outcome is there.
 func (p *Pending) block(ctx context.Context) error {
+	if p.settled.Load() {
+		return nil
+	}
 	c := p.c
 	c.mu.Lock()
-	if p.settled {
+	if p.settled.Load() {
 		c.mu.Unlock()
 		return nil
 	}

@@ -18,7 +18,7 @@ func (c *Component) run(e *entry) *entry {
 			return c.abandon(e)
 		}
 	}
-	if e.cancel != nil {
+	if e.cancel.Load() != nil {
 		return c.refuse(e)
 	}
 	inv, f := c.prepare(e)
@@ -47,15 +47,13 @@ func (c *Component) prepare(e *entry) (*Invocation, *engine.Failure) {
 		return nil, engine.Fail(engine.ErrParked,
 			fmt.Sprintf("%d attempts ended by the death of their process", e.d.Lost))
 	}
-	inv := &Invocation{c: c, e: e, req: r, n: e.d.Attempts + 1, m: m}
-	c.mu.Lock()
-	inv.under = e.actor.box.below(e)
-	if e.actor.stale && inv.under == nil {
-		e.actor.inst, e.actor.stale = nil, false
+	if e.under == nil && e.actor.stale.Swap(false) {
+		c.mu.Lock()
+		e.actor.inst = nil
+		c.mu.Unlock()
 	}
-	inv.inst = e.actor.inst
-	e.inv = inv
-	c.mu.Unlock()
+	inv := &Invocation{c: c, e: e, req: r, n: e.d.Attempts + 1, m: m, inst: e.actor.inst}
+	e.inv.Store(inv)
 	if err := c.begin(inv); err != nil {
 		return nil, nil // there is nobody to tell
 	}
@@ -68,15 +66,15 @@ func (c *Component) prepare(e *entry) (*Invocation, *engine.Failure) {
 func (c *Component) begin(inv *Invocation) error {
 	var writes []engine.Write
 	var under engine.Attempt
-	if inv.under != nil && inv.inst != nil {
+	if inv.e.under != nil && inv.inst != nil {
 		var err error
 		if writes, err = inv.inst.Writes(nil); err != nil {
 			// What the outer method wrote cannot be recorded: that is its own failure.
 			inv.inst.Discard()
-			c.fail(inv.under, err)
+			c.fail(inv.e.under, err)
 			writes = nil
 		}
-		under = inv.under.inv.attempt()
+		under = inv.e.under.inv.Load().attempt()
 	}
 	if inv.n > 1 || len(writes) > 0 {
 		err := c.insist(func() error {
@@ -96,11 +94,7 @@ func (c *Component) begin(inv *Invocation) error {
 
 // fail makes an attempt that goes on end with a failure.
 func (c *Component) fail(e *entry, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e.cancel == nil {
-		e.cancel = &engine.Outcome{Failure: failureOf(err)}
-	}
+	e.cancel.CompareAndSwap(nil, &engine.Outcome{Failure: failureOf(err)})
 }
 
 // insist repeats what must be recorded until it is: a full disk holds work up,
@@ -201,7 +195,7 @@ func (inv *Invocation) activate() (Result, bool) {
 	}
 	inv.inst = inst
 	c.mu.Lock()
-	a.inst, a.stale = inst, false
+	a.inst = inst
 	c.mu.Unlock()
 	if err := inst.Activate(inv); err != nil {
 		if again, ok := errors.AsType[*RetryError](err); ok {

@@ -15,7 +15,7 @@ func (inv *Invocation) await(ctx context.Context, p *Pending) (*engine.Outcome, 
 	}
 	c := inv.c
 	c.mu.Lock()
-	if p.settled {
+	if p.settled.Load() {
 		c.mu.Unlock()
 		return inv.took(p)
 	}
@@ -25,8 +25,8 @@ func (inv *Invocation) await(ctx context.Context, p *Pending) (*engine.Outcome, 
 	}
 	inv.waiting = true
 	inv.giveUp()
-	claimed := p.claimed
-	p.inline, p.claimed = false, nil
+	claimed := p.claimed.Load()
+	p.inline = false
 	c.mu.Unlock()
 
 	if claimed != nil {
@@ -59,12 +59,14 @@ func (inv *Invocation) took(p *Pending) (*engine.Outcome, error) {
 // predicate joined. It fails when the component has ended. It returns the
 // outcome that an operator, or the engine, has given the invocation meanwhile.
 func (inv *Invocation) join() (cancel *engine.Outcome, err error) {
+	if inv.out.Load() == 0 {
+		return inv.e.cancel.Load(), nil
+	}
 	c := inv.c
 	c.mu.Lock()
-	if inv.out == 0 {
-		cancel = inv.e.cancel
+	if inv.out.Load() == 0 {
 		c.mu.Unlock()
-		return cancel, nil
+		return inv.e.cancel.Load(), nil
 	}
 	ready := make(chan struct{})
 	inv.joining = ready
@@ -83,8 +85,7 @@ func (inv *Invocation) join() (cancel *engine.Outcome, err error) {
 
 // returned counts a nested call that has ended. Component.mu is held.
 func (inv *Invocation) returned() {
-	inv.out--
-	if inv.out == 0 && inv.joining != nil {
+	if inv.out.Add(-1) == 0 && inv.joining != nil {
 		close(inv.joining)
 		inv.joining = nil
 	}
