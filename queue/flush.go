@@ -222,7 +222,19 @@ func (q *Queue) flushPublished() (Index, *FlushError) {
 			return 0, err
 		}
 	}
-	return target, q.flushSegment(current, end)
+	if err := q.flushSegment(current, end); err != nil {
+		return 0, err
+	}
+	return target, q.touchFailed()
+}
+
+// touchFailed waits for a flush of what was touched ahead, if one is under way.
+// The kernel reports a write that failed once for an open file, so such a flush
+// may be told of an entry that could not be written, and the leader's own not.
+func (q *Queue) touchFailed() *FlushError {
+	q.touching.Lock()
+	defer q.touching.Unlock()
+	return q.failed.Load()
 }
 
 func (q *Queue) flushSegment(s *segment, end int64) *FlushError {

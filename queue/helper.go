@@ -52,14 +52,25 @@ func (q *Queue) touch() {
 	if err == nil && !s.zeroed && q.cfg.Durability != Process {
 		// The extents become written ones here, and not in somebody's flush:
 		// that would wait for the journal of the file system.
-		if err := f.Flush(m, from, to-from); err != nil {
-			q.cfg.Logger.Error("queue: flush failed, no more entries are taken", "error", q.fail(s.name, err))
+		if err := q.flushTouched(s, from, to); err != nil {
+			q.cfg.Logger.Error("queue: flush failed, no more entries are taken", "error", err)
 			return
 		}
 		err = f.Touch(m, from, to-from)
 	}
 	q.warn("touch cycle", s.name, err)
 	s.touched = to
+}
+
+// flushTouched flushes pages touched ahead. An error is final before any leader
+// can report a flush of its own (see touchFailed).
+func (q *Queue) flushTouched(s *segment, from, to int64) error {
+	q.touching.Lock()
+	defer q.touching.Unlock()
+	if err := s.mu.file.Flush(s.mu.m, from, to-from); err != nil {
+		return q.fail(s.name, err)
+	}
+	return nil
 }
 
 // preparer makes the next cycle: allocated, zeroed when flushes will be small

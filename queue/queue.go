@@ -43,6 +43,8 @@ type Queue struct {
 	w     writer
 	flush flusher
 	prep  preparer
+	// touching is held by the helper while it flushes what it has touched.
+	touching sync.Mutex
 
 	set struct {
 		sync.RWMutex
