@@ -220,7 +220,7 @@ func (w *world) recover(before string) {
 		w.t.Fatal(err)
 	}
 	running.Lock()
-	op := &opening{ready: make(chan struct{}), e: e, refs: 1}
+	op := &opening{ready: make(chan struct{}), gone: make(chan struct{}), e: e, refs: 1}
 	close(op.ready)
 	if running.engines == nil {
 		running.engines = map[string]*opening{}

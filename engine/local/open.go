@@ -28,7 +28,8 @@ type opening struct {
 	ready chan struct{} // closed when e or err is set
 	e     *Engine
 	err   error
-	refs  int
+	refs  int           // who has it open; 0: it is being closed
+	gone  chan struct{} // closed when it is
 }
 
 // Open opens the engine on a directory: local:./data, with parameters that the
@@ -63,18 +64,7 @@ func (h *handle) Close() (err error) {
 
 // share opens the engine of a directory, or joins those who have it open.
 func share(s *settings) (*Engine, error) {
-	running.Lock()
-	if running.engines == nil {
-		running.engines = map[string]*opening{}
-	}
-	op := running.engines[s.dir]
-	mine := op == nil
-	if mine {
-		op = &opening{ready: make(chan struct{})}
-		running.engines[s.dir] = op
-	}
-	op.refs++
-	running.Unlock()
+	op, mine := claimOpening(s.dir)
 	if mine {
 		op.e, op.err = openEngine(s)
 		close(op.ready)
@@ -85,34 +75,64 @@ func share(s *settings) (*Engine, error) {
 		err = op.e.suits(s)
 	}
 	if err != nil {
-		running.Lock()
-		if op.refs--; op.refs == 0 && op.err != nil {
-			delete(running.engines, s.dir)
-		}
-		running.Unlock()
-		return nil, err
+		return nil, errors.Join(err, op.release(s.dir))
 	}
 	return op.e, nil
 }
 
-func unshare(e *Engine) error {
+// claimOpening counts one more who has the directory open; mine is set for the
+// one that has to open it. It waits for an engine that is being closed.
+func claimOpening(dir string) (op *opening, mine bool) {
 	running.Lock()
-	op := running.engines[e.set.dir]
-	if op == nil || op.e != e { // abandoned, by a test
+	defer running.Unlock()
+	for {
+		op = running.engines[dir]
+		if op == nil || op.refs > 0 {
+			break
+		}
+		gone := op.gone
 		running.Unlock()
-		return nil
+		<-gone
+		running.Lock()
 	}
+	if mine = op == nil; mine {
+		op = &opening{ready: make(chan struct{}), gone: make(chan struct{})}
+		if running.engines == nil {
+			running.engines = map[string]*opening{}
+		}
+		running.engines[dir] = op
+	}
+	op.refs++
+	return op, mine
+}
+
+// release counts one less; the last one closes the engine.
+func (op *opening) release(dir string) (err error) {
+	running.Lock()
 	op.refs--
 	last := op.refs == 0
 	running.Unlock()
 	if !last {
 		return nil
 	}
-	err := e.close()
+	if op.err == nil {
+		err = op.e.close()
+	}
 	running.Lock()
-	delete(running.engines, e.set.dir)
+	delete(running.engines, dir)
 	running.Unlock()
+	close(op.gone)
 	return err
+}
+
+func unshare(e *Engine) error {
+	running.Lock()
+	op := running.engines[e.set.dir]
+	running.Unlock()
+	if op == nil || op.e != e { // abandoned, by a test
+		return nil
+	}
+	return op.release(e.set.dir)
 }
 
 // suits refuses a second opening that asks for something else.
