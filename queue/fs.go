@@ -55,6 +55,11 @@ type File interface {
 	// Touch makes the mapped pages of [off, off+n) present and writable, so
 	// that a later store to them does not fault.
 	Touch(m []byte, off, n int64) error
+
+	// Drop takes the mapped pages of [off, off+n), whole pages, out of the memory
+	// of the process. What was stored there stays in the file, and comes back
+	// when it is read.
+	Drop(m []byte, off, n int64) error
 	// Flush makes the mapped bytes of [off, off+n) durable.
 	Flush(m []byte, off, n int64) error
 	Unmap(m []byte) error

@@ -208,6 +208,12 @@ func (f *osFile) Map(n int64, write bool) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, int(n), prot, unix.MAP_SHARED)
 }
 
+// Drop is safe for a shared mapping: stores of the dropped pages are kept by
+// the page cache as dirty.
+func (f *osFile) Drop(m []byte, off, n int64) error {
+	return retry(func() error { return unix.Madvise(m[off:off+n], unix.MADV_DONTNEED) })
+}
+
 // Touch asks the kernel to do it, since a system call gives up the processor
 // when it takes long and a page fault does not; else it stores to each page.
 func (f *osFile) Touch(m []byte, off, n int64) error {

@@ -42,6 +42,7 @@ func (q *Queue) touch() {
 	q.w.Lock()
 	s, off := q.w.seg, q.w.off
 	q.w.Unlock()
+	q.dropBehind(s, off)
 	from := max(s.touched, off&^(pageSize-1))
 	to := min((off+touchAhead)&^(pageSize-1), s.size)
 	if from >= to {
@@ -60,6 +61,21 @@ func (q *Queue) touch() {
 	}
 	q.warn("touch cycle", s.name, err)
 	s.touched = to
+}
+
+// keepBehind is how much of what was appended stays in the memory of the
+// process: readers are mostly near the end.
+const keepBehind = 1 << 20
+
+// dropBehind lets pages go that the appender has left behind, so that the
+// memory of the process does not grow with its cycles.
+func (q *Queue) dropBehind(s *segment, off int64) {
+	behind := (off - keepBehind) &^ (pageSize - 1)
+	if behind-s.dropped < keepBehind {
+		return
+	}
+	q.warn("drop pages of cycle", s.name, s.mu.file.Drop(s.mu.m, s.dropped, behind-s.dropped))
+	s.dropped = behind
 }
 
 // flushTouched flushes pages touched ahead. An error is final before any leader

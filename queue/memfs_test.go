@@ -230,6 +230,8 @@ func (f *memFile) Map(n int64, _ bool) ([]byte, error) {
 // touched, which a race detector would hold against the appender in front.
 func (f *memFile) Touch([]byte, int64, int64) error { return errors.ErrUnsupported }
 
+func (f *memFile) Drop([]byte, int64, int64) error { return nil }
+
 func (f *memFile) Flush(m []byte, off, n int64) error {
 	defer f.lock()()
 	if err := f.m.sync(f.name); err != nil {
