@@ -107,6 +107,9 @@ func (v *verifier) run() error {
 			v.r.Torn = append(v.r.Torn, name)
 		}
 	}
+	if len(cycles) == 0 {
+		return fmt.Errorf("%w: there are no cycle files, so this is no queue; an engine has its own in the folder \"journal\" of its data", ErrNotFound)
+	}
 	slices.Sort(cycles)
 	v.stopped = -1
 	for i, c := range cycles {

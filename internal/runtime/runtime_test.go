@@ -291,3 +291,40 @@ func TestManyReadyActors(t *testing.T) {
 	close(gate)
 	w.Hear("all")
 }
+
+// TestStrict: every begin and every return of a strict type waits for the
+// commit; of others a nested call's first attempt does not.
+func TestStrict(t *testing.T) {
+	w := enginetest.NewWorld(t, &localtest.Harness{Params: "durability=disk"})
+	w.Type("S", runtime.Type{Strict: true})
+	committed := func(s *scene) string {
+		session := s.Node.Session()
+		if session.Committed(session.Last()) {
+			return "committed"
+		}
+		return "not yet"
+	}
+	w.On("S.begin", func(s *scene) result { return enginetest.Value(committed(s)) })
+	w.On("S.call", func(s *scene) result {
+		s.Call("L/l", "begin", "")
+		return enginetest.Value(committed(s))
+	})
+	w.On("L.begin", func(s *scene) result { return enginetest.Value(committed(s)) })
+	w.On("L.call", func(s *scene) result { return enginetest.Value(s.Call(s.Arg(), "begin", "")) })
+	n := w.Node()
+	for _, c := range []struct{ to, method, arg, want string }{
+		{"L/a", "call", "S/s", "committed"}, // begins
+		{"S/b", "call", "", "committed"},    // returns
+		{"L/c", "call", "L/l", "not yet"},
+	} {
+		got := n.Ask(c.to, c.method, c.arg)
+		for range 5 { // the queue flushes once a second by itself, perhaps just then
+			if c.want == "not yet" && got != c.want {
+				got = n.Ask(c.to, c.method, c.arg)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s.%s(%s): %s, want %s", c.to, c.method, c.arg, got, c.want)
+		}
+	}
+}
