@@ -285,6 +285,21 @@ var operators = []test{
 		}
 		w.Hear("went")
 	}},
+	{"a failed tell is kept although somebody watches", func(w *World) {
+		w.On("A.go", func(s *Scene) runtime.Result { s.Pass("go"); return failure("broken") })
+		n := w.Node()
+		id := n.Tell("A/a", "go", "")
+		w.Hear("at go")
+		watch := n.Attach(id)
+		w.Open("go")
+		if got := w.Wait(watch); got != "!broken" {
+			w.Errorf("got %q", got)
+		}
+		info, err := n.Session().Operator().Invocation(w.ctx, id)
+		if err != nil || info.Status != engine.StatusFailed {
+			w.Errorf("it is %s, %v", info.Status, err)
+		}
+	}},
 	{"purge and write change state from outside", func(w *World) {
 		counterScripts(w)
 		a := engine.Actor{Type: "C", ID: "c"}

@@ -247,7 +247,7 @@ func (s *session) finisher(by engine.Attempt, o *engine.Outcome) (*pending, erro
 // finish records and applies effects and outcome. mu is held.
 func (s *session) finish(p *pending, by engine.Attempt, ef *engine.Effects, x *ending, w *encoder, now time.Time, skip []bool) (engine.Position, error) {
 	e := s.e
-	if x.o.Failure != nil && p.req.Kind == engine.KindTell && !p.awaited() {
+	if x.o.Failure != nil && p.req.Kind == engine.KindTell {
 		x.flags |= flagKept
 	}
 	if p.finger != 0 { // a keyed one: its later duplicates are compared with it

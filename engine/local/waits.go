@@ -89,9 +89,6 @@ func (f *flow) answer(p, parent *pending, r engine.Response) {
 	p.waiter, p.waiters = nil, nil
 }
 
-// awaited reports whether somebody outside of the flow waits for p.
-func (p *pending) awaited() bool { return p.waiter != nil && !p.waiter.gone || len(p.waiters) > 0 }
-
 // wait notes that m waits for p outside of the flow.
 func (p *pending) wait(m *member) {
 	if p.waiter == nil || p.waiter.gone {
