@@ -255,6 +255,46 @@ func TestFailedFlushIsFinal(t *testing.T) {
 	}
 }
 
+// TestFailedFlushOfTheHelperIsFinal: the kernel may tell the helper, which is
+// flushing what it touched ahead, of an entry that could not be written, and
+// the leader's own flush nothing. The leader must not report that entry as down.
+func TestFailedFlushOfTheHelperIsFinal(t *testing.T) {
+	fsys := newMemFS()
+	q, err := Open("q", Config{CycleBytes: 8 << 10, FS: fsys, Logger: quiet(), Durability: Disk, FlushEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := mustAppend(t, q, "good")
+	if err := q.WaitDurable(t.Context(), good); err != nil {
+		t.Fatal(err)
+	}
+	bad := mustAppend(t, q, "bad")
+	flushed := make(chan struct{}, 8)
+	fsys.mu.Lock()
+	fsys.failSync = func(name string) error {
+		if strings.HasPrefix(name, cycleName(1)) {
+			flushed <- struct{}{}
+		}
+		return nil
+	}
+	fsys.mu.Unlock()
+	q.touching.Lock() // the helper is at it
+	waited := make(chan error, 1)
+	go func() { waited <- q.WaitDurable(context.Background(), bad) }()
+	<-flushed // the leader's own flush goes well
+	failed := q.fail(cycleName(1), errDisk)
+	q.touching.Unlock()
+	if err := <-waited; !errors.Is(err, errDisk) {
+		t.Errorf("the waiter got %v, want %v", err, failed)
+	}
+	if q.Durable() != good {
+		t.Errorf("Durable is %s, want %s", q.Durable(), good)
+	}
+	if err := q.Close(); !errors.Is(err, errDisk) {
+		t.Errorf("Close: %v", err)
+	}
+}
+
 // TestFullDiskIsAnErrorOfAppend: nothing is harmed and a later append succeeds.
 func TestFullDiskIsAnErrorOfAppend(t *testing.T) {
 	fsys := newMemFS()

@@ -60,20 +60,6 @@ func (l *Line[T]) Top() (top T, ok bool) {
 	return l.Root()
 }
 
-// Below returns the request of the chain directly under x; ok is false if x is
-// the root or not in the chain.
-func (l *Line[T]) Below(x T) (below T, ok bool) {
-	for i, h := range l.held {
-		if h == x {
-			if i == 0 {
-				return l.Root()
-			}
-			return l.held[i-1], true
-		}
-	}
-	return below, false
-}
-
 // Held yields the chain, h0 first.
 func (l *Line[T]) Held(yield func(T) bool) {
 	h0, ok := l.Root()
