@@ -16,23 +16,18 @@
 // one step; both are linear in the number of requests nested in h0 else.
 package chain
 
-import (
-	"slices"
-
-	"github.com/pawl-go/pawl/engine"
-)
+import "github.com/pawl-go/pawl/engine"
 
 // Line holds the pending requests of one actor. The zero Line is empty. T is
 // what the owner keeps for a request, usually a pointer. Not safe for
 // concurrent use.
+//
+// There is a line for every live actor, and most hold one request or none: that
+// takes two words. Only a line that has more is kept in its long form, until it
+// is empty.
 type Line[T Item] struct {
-	// head[at:] are the requests not nested in the root, the root first.
-	head []T
-	at   int
-	// nested are the requests nested in the root, in flow order.
-	nested []T
-	// held are those of nested that are in the chain: held[i] is h(i+1).
-	held []T
+	only T // the one request, or the zero T; unused in the long form
+	long *long[T]
 }
 
 // Item is what a line keeps for a request: it knows the request's frame.
@@ -42,155 +37,124 @@ type Item interface {
 }
 
 // Len is the number of requests in the line.
-func (l *Line[T]) Len() int { return len(l.head) - l.at + len(l.nested) }
+func (l *Line[T]) Len() int {
+	switch {
+	case l.long != nil:
+		return l.long.len()
+	case l.single():
+		return 1
+	}
+	return 0
+}
+
+// single reports whether the line is one request in the short form.
+func (l *Line[T]) single() bool {
+	var none T
+	return l.long == nil && l.only != none
+}
 
 // Root returns h0; ok is false for an empty line.
 func (l *Line[T]) Root() (h0 T, ok bool) {
-	if l.at == len(l.head) {
-		return h0, false
+	if l.long != nil {
+		return l.long.root()
 	}
-	return l.head[l.at], true
+	return l.only, l.single()
 }
 
 // Top returns the innermost request of the chain.
 func (l *Line[T]) Top() (top T, ok bool) {
-	if n := len(l.held); n > 0 {
-		return l.held[n-1], true
+	if l.long != nil {
+		return l.long.top()
 	}
-	return l.Root()
+	return l.only, l.single()
 }
 
 // Held yields the chain, h0 first.
 func (l *Line[T]) Held(yield func(T) bool) {
-	h0, ok := l.Root()
-	if !ok || !yield(h0) {
-		return
-	}
-	for _, h := range l.held {
-		if !yield(h) {
-			return
-		}
+	switch {
+	case l.long != nil:
+		l.long.holders(yield)
+	case l.single():
+		yield(l.only)
 	}
 }
 
 // Holds reports whether x is in the chain.
 func (l *Line[T]) Holds(x T) bool {
-	if h0, ok := l.Root(); ok && h0 == x {
-		return true
+	if l.long != nil {
+		return l.long.holds(x)
 	}
-	return slices.Contains(l.held, x)
+	return l.single() && l.only == x
 }
 
 // All yields every request in flow order as far as it matters: the root, those
 // nested in it, then the rest.
 func (l *Line[T]) All(yield func(T) bool) {
-	if h0, ok := l.Root(); !ok || !yield(h0) {
-		return
-	}
-	for _, x := range l.nested {
-		if !yield(x) {
-			return
-		}
-	}
-	for _, x := range l.head[l.at+1:] {
-		if !yield(x) {
-			return
-		}
+	switch {
+	case l.long != nil:
+		l.long.all(yield)
+	case l.single():
+		yield(l.only)
 	}
 }
 
 // Add puts a request at the end.
 func (l *Line[T]) Add(x T) {
-	h0, ok := l.Root()
-	if !ok || !x.Link().NestedIn(h0.Link().ID) {
-		l.push(x)
+	if l.long == nil && !l.single() {
+		l.only = x
 		return
 	}
-	l.nested = append(l.nested, x)
-	if top, _ := l.Top(); x.Link().NestedIn(top.Link().ID) {
-		l.held = append(l.held, x)
-	}
+	l.lengthen()
+	l.long.add(x)
 }
 
 // AddFirst puts a request in front of all others: one that comes back to the
 // place that it has kept. Nothing may be nested in the present root.
 func (l *Line[T]) AddFirst(x T) {
-	if l.at > 0 {
-		l.at--
-		l.head[l.at] = x
+	if l.long == nil && !l.single() {
+		l.only = x
 		return
 	}
-	l.head = slices.Insert(l.head, 0, x)
+	l.lengthen()
+	l.long.addFirst(x)
 }
 
-func (l *Line[T]) push(x T) {
-	if l.at > 0 && l.at == len(l.head) {
-		l.head, l.at = l.head[:0], 0
+// lengthen brings a line of one into the long form.
+func (l *Line[T]) lengthen() {
+	if l.long != nil {
+		return
 	}
-	l.head = append(l.head, x)
+	var none T
+	l.long = &long[T]{head: append(make([]T, 0, 4), l.only)}
+	l.only = none
 }
 
 // Replace puts y in the place of x: a tail call that keeps the lock. It
 // reports whether x was there.
 func (l *Line[T]) Replace(x, y T) bool {
-	done := false
-	for _, s := range [][]T{l.head[l.at:], l.nested, l.held} {
-		if i := slices.Index(s, x); i >= 0 {
-			s[i], done = y, true
-		}
+	if l.long != nil {
+		return l.long.replace(x, y)
 	}
-	return done
+	if !l.single() || l.only != x {
+		return false
+	}
+	l.only = y
+	return true
 }
 
 // Remove takes x out, wherever it stands, and reports whether it was there.
 func (l *Line[T]) Remove(x T) bool {
-	if h0, ok := l.Root(); ok && h0 == x {
-		l.removeRoot()
-		return true
-	}
-	if i := slices.Index(l.nested, x); i >= 0 {
-		l.nested = slices.Delete(l.nested, i, i+1)
-		if slices.Contains(l.held, x) {
-			l.rehold()
-		}
-		return true
-	}
-	if i := slices.Index(l.head[l.at:], x); i >= 0 {
-		l.head = slices.Delete(l.head, l.at+i, l.at+i+1)
-		return true
-	}
-	return false
-}
-
-// removeRoot takes h0 out. Nothing nested in it is left but through an
-// operator's force; what is left then joins the rest, first.
-func (l *Line[T]) removeRoot() {
 	var none T
-	l.head[l.at] = none
-	l.at++
-	if l.at == len(l.head) {
-		l.head, l.at = l.head[:0], 0
-	} else if l.at > 64 && l.at > len(l.head)/2 {
-		l.head = slices.Delete(l.head, 0, l.at)
-		l.at = 0
-	}
-	l.held = l.held[:0]
-	if len(l.nested) == 0 {
-		return
-	}
-	rest := append(slices.Clone(l.nested), l.head[l.at:]...)
-	l.head, l.at, l.nested = l.head[:0], 0, l.nested[:0]
-	for _, x := range rest {
-		l.Add(x)
-	}
-}
-
-// rehold builds the chain anew above the root.
-func (l *Line[T]) rehold() {
-	l.held = l.held[:0]
-	for _, x := range l.nested {
-		if top, ok := l.Top(); ok && x.Link().NestedIn(top.Link().ID) {
-			l.held = append(l.held, x)
+	if l.long == nil {
+		there := l.single() && l.only == x
+		if there {
+			l.only = none
 		}
+		return there
 	}
+	there := l.long.remove(x)
+	if l.long.len() == 0 {
+		l.long = nil
+	}
+	return there
 }
