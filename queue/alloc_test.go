@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pawl-go/pawl/queue/memfs"
 )
 
 // TestNothingIsAllocated by an append, a batch, or a wait that leads its flush.
@@ -39,7 +41,7 @@ func TestNothingIsAllocated(t *testing.T) {
 // flushes even when only one can run.
 func TestGroupCommitOnOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	fsys := newMemFS()
+	fsys := memfs.New()
 	q, err := Open("q", Config{CycleBytes: 256 << 10, FS: fsys, Logger: quiet(), Durability: Disk, FlushEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +62,7 @@ func TestGroupCommitOnOneProcessor(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	fsys.mu.Lock()
-	syncs := fsys.syncs
-	fsys.mu.Unlock()
+	syncs := fsys.Syncs()
 	if syncs > workers*each/8 {
 		t.Errorf("%d flushes for %d waits", syncs, workers*each)
 	}

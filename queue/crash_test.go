@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pawl-go/pawl/queue/memfs"
 )
 
 // rounds is how often a random test runs: n, or what the environment asks for.
@@ -147,7 +149,7 @@ func TestPowerCut(t *testing.T) {
 
 func powerCut(seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 1))
-	fsys := newMemFS()
+	fsys := memfs.New()
 	var m model
 	for life := range 6 {
 		cfg := Config{
@@ -166,27 +168,27 @@ func powerCut(seed uint64) error {
 				return fmt.Errorf("life %d: %w", life, err)
 			}
 		}
-		next := fsys.crash(r) // the helper may still be at work: that is the point
+		next := fsys.Crash(r) // the helper may still be at work: that is the point
 		if r.IntN(4) == 0 {
 			if err := q.Close(); err != nil {
 				return fmt.Errorf("life %d: %w", life, err)
 			}
 			m.durable = len(m.is)
-			next = fsys.crash(r)
+			next = fsys.Crash(r)
 		} else {
 			_ = q.Close() // of the world that is gone
 		}
 		fsys = next
 		if r.IntN(3) == 0 { // a crash in the middle of the recovery
 			left := r.IntN(8)
-			fsys.failSync = func(string) error {
+			fsys.FailSync(func(string) error {
 				if left--; left < 0 {
 					return errDisk
 				}
 				return nil
-			}
+			})
 			q, err := Open("q", cfg1(cfg, fsys))
-			next := fsys.crash(r)
+			next := fsys.Crash(r)
 			if err == nil {
 				_ = q.Close()
 			} else if !errors.Is(err, errDisk) {
@@ -203,7 +205,7 @@ func cfg1(cfg Config, fsys FS) Config { cfg.FS = fsys; return cfg }
 // TestFailedFlushIsFinal: a flush that failed once is never retried, although
 // the disk would say yes the next time.
 func TestFailedFlushIsFinal(t *testing.T) {
-	fsys := newMemFS()
+	fsys := memfs.New()
 	q, err := Open("q", Config{CycleBytes: 8 << 10, FS: fsys, Logger: quiet(), Durability: Disk, FlushEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -214,16 +216,14 @@ func TestFailedFlushIsFinal(t *testing.T) {
 	}
 	bad := mustAppend(t, q, "bad")
 	once := true
-	fsys.mu.Lock()
-	fsys.failSync = func(name string) error {
+	fsys.FailSync(func(name string) error {
 		// Not that of the next cycle, which the helper makes meanwhile.
 		if once && strings.HasPrefix(name, cycleName(1)) {
 			once = false
 			return errDisk
 		}
 		return nil
-	}
-	fsys.mu.Unlock()
+	})
 	var flushErr *FlushError
 	const waiters = 8
 	errs := make(chan error, waiters)
@@ -259,7 +259,7 @@ func TestFailedFlushIsFinal(t *testing.T) {
 // flushing what it touched ahead, of an entry that could not be written, and
 // the leader's own flush nothing. The leader must not report that entry as down.
 func TestFailedFlushOfTheHelperIsFinal(t *testing.T) {
-	fsys := newMemFS()
+	fsys := memfs.New()
 	q, err := Open("q", Config{CycleBytes: 8 << 10, FS: fsys, Logger: quiet(), Durability: Disk, FlushEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -270,14 +270,12 @@ func TestFailedFlushOfTheHelperIsFinal(t *testing.T) {
 	}
 	bad := mustAppend(t, q, "bad")
 	flushed := make(chan struct{}, 8)
-	fsys.mu.Lock()
-	fsys.failSync = func(name string) error {
+	fsys.FailSync(func(name string) error {
 		if strings.HasPrefix(name, cycleName(1)) {
 			flushed <- struct{}{}
 		}
 		return nil
-	}
-	fsys.mu.Unlock()
+	})
 	q.touching.Lock() // the helper is at it
 	waited := make(chan error, 1)
 	go func() { waited <- q.WaitDurable(context.Background(), bad) }()
@@ -297,15 +295,13 @@ func TestFailedFlushOfTheHelperIsFinal(t *testing.T) {
 
 // TestFullDiskIsAnErrorOfAppend: nothing is harmed and a later append succeeds.
 func TestFullDiskIsAnErrorOfAppend(t *testing.T) {
-	fsys := newMemFS()
+	fsys := memfs.New()
 	cfg := Config{CycleBytes: 8 << 10, FS: fsys, Logger: quiet()}
 	q, err := Open("q", cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fsys.mu.Lock()
-	fsys.room = 10 << 10 // one more cycle
-	fsys.mu.Unlock()
+	fsys.SetRoom(10 << 10) // one more cycle
 	var kept []Index
 	for {
 		i, err := q.Append(make([]byte, 1000))
@@ -328,9 +324,7 @@ func TestFullDiskIsAnErrorOfAppend(t *testing.T) {
 	if q.Err() != nil {
 		t.Fatalf("Err %v after a full disk", q.Err())
 	}
-	fsys.mu.Lock()
-	fsys.room = 1 << 20
-	fsys.mu.Unlock()
+	fsys.SetRoom(1 << 20)
 	kept = append(kept, mustAppend(t, q, string(make([]byte, 4000))))
 	if is, _ := all(t, q, 0); len(is) != len(kept) {
 		t.Fatalf("%d entries, want %d", len(is), len(kept))

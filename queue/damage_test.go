@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pawl-go/pawl/queue/memfs"
 )
 
 // A victim is a queue that was flushed in the middle and whose process then
 // died, with what is known of each entry.
 type victim struct {
-	fsys  *memFS
+	fsys  *memfs.FS
 	is    []Index
 	ps    []string
 	start []int64 // offset of the entry, or of the batch it is in
@@ -22,7 +24,7 @@ type victim struct {
 
 func newVictim(t *testing.T) *victim {
 	t.Helper()
-	v := &victim{fsys: newMemFS()}
+	v := &victim{fsys: memfs.New()}
 	q, err := Open("q", Config{CycleBytes: 8 << 10, FS: v.fsys, Logger: quiet(), FlushEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +56,7 @@ func newVictim(t *testing.T) *victim {
 	add("")
 	add("batch d", "batch e")
 	// kill -9: everything is in the page cache, no stamp was written.
-	v.fsys = v.fsys.clone()
+	v.fsys = v.fsys.Kill()
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +81,8 @@ func TestBitFlips(t *testing.T) {
 	torn, refused := 0, 0
 	for off := int64(0); off < 8<<10; off++ {
 		off = v.skip(off)
-		fsys := v.fsys.clone()
-		fsys.file(t, cycleName(1)).buf[off] ^= 1 << (off % 8)
+		fsys := v.fsys.Kill()
+		firstCycle(t, fsys)[off] ^= 1 << (off % 8)
 		cfg := Config{FS: fsys, Logger: quiet(), FlushEvery: time.Hour}
 		q, err := Open("q", cfg)
 		switch wantErr, wantKept := v.afterFlip(off); {
@@ -172,8 +174,8 @@ func TestTruncations(t *testing.T) {
 	v := newVictim(t)
 	for n := int64(0); n < 8<<10; n++ {
 		n = v.skip(n)
-		fsys := v.fsys.clone()
-		if err := fsys.file(t, cycleName(1)).Truncate(n); err != nil {
+		fsys := v.fsys.Kill()
+		if err := cutFirstCycle(fsys, n); err != nil {
 			t.Fatal(err)
 		}
 		q, err := Open("q", Config{FS: fsys, Logger: quiet(), FlushEvery: time.Hour})
@@ -244,7 +246,7 @@ func (v *victim) wholeEnd(k int) int64 {
 func TestDamageInAnEarlierCycle(t *testing.T) {
 	for _, flushed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("flushed=%t", flushed), func(t *testing.T) {
-			fsys := newMemFS()
+			fsys := memfs.New()
 			// No helper: it would seal the cycle, and so flush it.
 			q := newQueue("q", Config{CycleBytes: 8 << 10, FS: fsys, Logger: quiet(), FlushEvery: time.Hour})
 			d, err := fsys.OpenDir("q", true)
@@ -262,9 +264,9 @@ func TestDamageInAnEarlierCycle(t *testing.T) {
 				q.lead()
 			}
 			mustAppend(t, q, "in the second cycle")
-			dead := fsys.clone()
+			dead := fsys.Kill()
 			_ = q.Close()
-			dead.file(t, cycleName(1)).buf[dataStart+entrySize(1500)+20] ^= 1
+			firstCycle(t, dead)[dataStart+entrySize(1500)+20] ^= 1
 			got, err := Open("q", Config{FS: dead, Logger: quiet(), FlushEvery: time.Hour})
 			var c *CorruptError
 			if flushed {
@@ -296,8 +298,8 @@ func TestVerifyClassifies(t *testing.T) {
 		t.Fatalf("whole queue: %+v %v", r, err)
 	}
 	for off := int64(0); off < v.end; off += 7 {
-		fsys := v.fsys.clone()
-		fsys.file(t, cycleName(1)).buf[off] ^= 0x40
+		fsys := v.fsys.Kill()
+		firstCycle(t, fsys)[off] ^= 0x40
 		r, err := VerifyFS(fsys, "q")
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pawl-go/pawl/queue/memfs"
 )
 
 // image copies the cycles of a live queue elsewhere, as kill -9 would leave them.
@@ -271,7 +273,7 @@ func TestNextWakes(t *testing.T) {
 // TestWaitDurableGivesUpWithItsContext while somebody else's flush is running,
 // and hands the lead on if it gets it in the same moment.
 func TestWaitDurableGivesUpWithItsContext(t *testing.T) {
-	fsys := newMemFS()
+	fsys := memfs.New()
 	q, err := Open("q", Config{CycleBytes: 8 << 10, FS: fsys, Logger: quiet(), FlushEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)

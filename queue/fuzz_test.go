@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/pawl-go/pawl/queue/memfs"
 )
 
 // FuzzDecodeEntry: whatever the bytes, decoding stays within them, and what it
@@ -55,7 +57,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(uint16(64), []byte{1, 2, 3}, true)
 	f.Add(uint16(4200), []byte("\xff\xff\xff\xff\xff\xff\xff\xff"), false)
 	f.Fuzz(func(t *testing.T, off uint16, b []byte, closed bool) {
-		fsys := newMemFS()
+		fsys := memfs.New()
 		cfg := Config{CycleBytes: 8 << 10, FS: fsys, Logger: quiet(), FlushEvery: time.Hour}
 		q, err := Open("q", cfg)
 		if err != nil {
@@ -67,11 +69,11 @@ func FuzzOpen(f *testing.F) {
 		if closed {
 			mustClose(t, q)
 		}
-		fsys = fsys.clone()
+		fsys = fsys.Kill()
 		if !closed {
 			mustClose(t, q)
 		}
-		buf := fsys.file(t, cycleName(1)).buf
+		buf := firstCycle(t, fsys)
 		copy(buf[int(off)%(8<<10):8<<10], b)
 		cfg.FS = fsys
 		if _, err := VerifyFS(fsys, "q"); err != nil {
