@@ -11,11 +11,12 @@ import (
 // stands for everything below. Arrows point down only.
 var arrows = map[string][]string{
 	"queue":             {"queue/..."},
-	"engine":            {"engine/chain"},
+	"engine":            {"engine/chain", "engine/trace"},
 	"engine/chain":      {"engine"},
-	"engine/enginetest": {"engine", "engine/chain", "internal/runtime"}, // it drives an engine with the real runtime
-	"engine/local":      {"engine", "engine/chain", "engine/local/...", "queue/..."},
-	"internal/runtime":  {"engine", "engine/chain", "internal/runtime/..."},
+	"engine/trace":      {},
+	"engine/enginetest": {"engine", "engine/chain", "engine/trace", "internal/runtime"}, // it drives an engine with the real runtime
+	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "queue/..."},
+	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/runtime/..."},
 	"internal/house":    {},
 	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/v1/..."},
 	"":                  {"engine", "engine/chain", "engine/local", "internal/..."},

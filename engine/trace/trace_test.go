@@ -1,0 +1,255 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// TestEncoding: the hand-written encoder writes what the tags of Event say, so
+// no field is forgotten.
+func TestEncoding(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := rapid.Make[Event]().Draw(t, "event")
+		line := e.Append(nil)
+		var got Event
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&got); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if diff := cmp.Diff(e, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("%s\n%s", line, diff)
+		}
+		if bytes.ContainsRune(line, '\n') {
+			t.Fatalf("%q is not one line", line)
+		}
+	})
+}
+
+func TestNamesTellActorsApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(label string) string { return string(rapid.SliceOfN(rapid.SampledFrom([]byte("a/%2F\xff\xc3\xa9")), 0, 4).Draw(t, label)) }
+		k1, i1, k2, i2 := draw("type 1"), draw("id 1"), draw("type 2"), draw("id 2")
+		x, y := ActorName(k1, i1), ActorName(k2, i2)
+		if (x == y) != (k1 == k2 && i1 == i2) {
+			t.Fatalf("%q/%q is %s, %q/%q is %s", k1, i1, x, k2, i2, y)
+		}
+		if !utf8.ValidString(x) {
+			t.Fatalf("%q is not UTF-8", x)
+		}
+	})
+	if got := ActorName("A/b", "c/d%\xff"); got != "A%2Fb/c/d%25%FF" {
+		t.Fatal(got)
+	}
+}
+
+func TestHashTellsValuesApart(t *testing.T) {
+	seen := map[string]bool{}
+	for _, v := range [][][]byte{nil, {nil}, {{}}, {{0}}, {{1}}, {{}, {}}, {nil, {}}, {[]byte("ab"), []byte("c")}, {[]byte("a"), []byte("bc")}} {
+		h := Hash(v...)
+		if seen[h] {
+			t.Errorf("%q has a hash of another", v)
+		}
+		seen[h] = true
+	}
+}
+
+func send(at uint64, id string, more bool) Event {
+	return Event{Kind: Send, At: at, More: more, Session: 1, Attempt: Attempt{ID: id, Step: 1}, Actor: "A/a", Method: "m", Form: FormTell}
+}
+
+// life is a small trace: a record of two events, one of one, and a begin.
+var life = []Event{
+	{Kind: Open, At: 0},
+	send(1, "1-1", true), send(1, "1-2", false),
+	{Kind: Begin, Session: 1, Attempt: Attempt{"1-1", 1, 1}, Actor: "A/a", Fresh: true},
+	send(2, "1-3", false),
+}
+
+func lineOf(events ...Event) []byte {
+	var b []byte
+	for i := range events {
+		b = append(events[i].Append(b), '\n')
+	}
+	return b
+}
+
+func read(t *testing.T, b []byte) (events []Event, err error) {
+	t.Helper()
+	for e, err := range Events(bytes.NewReader(b)) {
+		if err != nil {
+			return events, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// TestCut: a trace that is cut anywhere is read up to there, and continued
+// from the last thing that had happened whole.
+func TestCut(t *testing.T) {
+	all := lineOf(life...)
+	whole := []int{0} // offsets at which nothing is unfinished, and the events before each
+	counts := map[int]int{0: 0}
+	for i := range life {
+		if n := len(lineOf(life[:i+1]...)); !life[i].More {
+			whole = append(whole, n)
+			counts[n] = i + 1
+		}
+	}
+	path := filepath.Join(t.TempDir(), "trace")
+	for n := range len(all) + 1 {
+		_, err := read(t, all[:n])
+		cut, isCut := errors.AsType[*CorruptError](err)
+		if sound := slices.Contains(whole, n); sound != (err == nil) || !sound && (!isCut || !cut.Cut) {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+		if err := os.WriteFile(path, all[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Create(path)
+		if err != nil {
+			t.Fatalf("continue what was cut at %d: %v", n, err)
+		}
+		keep := whole[0]
+		for _, o := range whole {
+			if o <= n {
+				keep = o
+			}
+		}
+		if want := newest(life[:counts[keep]]); w.Seen() != want {
+			t.Fatalf("cut at %d: seen %d, want %d", n, w.Seen(), want)
+		}
+		w.Record(life[4])
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var got []Event
+		for e, err := range File(path) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, e)
+		}
+		if diff := cmp.Diff(append(slices.Clone(life[:counts[keep]]), life[4]), got); diff != "" {
+			t.Fatalf("cut at %d:\n%s", n, diff)
+		}
+	}
+}
+
+func newest(events []Event) (at uint64) {
+	for _, e := range events {
+		if e.Kind.Record() {
+			at = e.At
+		}
+	}
+	return at
+}
+
+func TestCorrupt(t *testing.T) {
+	good := string(lineOf(life[0]))
+	for name, c := range map[string]struct{ line, want string }{
+		"nothing":          {"", "middle of an event"},
+		"half an event":    {`{"kind":"open"`, "middle of an event"},
+		"not JSON":         {`nonsense`, "invalid character"},
+		"unknown kind":     {`{"kind":"opne"}`, `unknown kind "opne"`},
+		"unknown field":    {`{"kind":"open","att":3}`, `unknown field "att"`},
+		"negative":         {`{"kind":"open","at":-1}`, "cannot unmarshal"},
+		"two events":       {`{"kind":"open"}{"kind":"open"}`, "follows the event"},
+		"no position":      {`{"kind":"due","id":"1-1"}`, `without "at"`},
+		"no invocation":    {`{"kind":"due","at":1}`, `without "id"`},
+		"no attempt":       {`{"kind":"begin","session":1,"id":"1-1","step":1,"actor":"A/a"}`, `without "n"`},
+		"more of what":     {`{"kind":"open","more":true}`, "which is not a record"},
+		"a strange end":    {`{"kind":"outcome","at":1,"id":"1-1","step":1,"end":"so"}`, `ends with "so"`},
+		"a strange form":   {`{"kind":"send","at":1,"id":"1-1","step":1,"actor":"A/a"}`, "a request of form"},
+		"a record divided": {`{"kind":"due","at":1,"id":"1-1","more":true}` + "\n" + good, "in the middle of record 1"},
+	} {
+		_, err := read(t, []byte(good+c.line+"\n"))
+		corrupt, ok := errors.AsType[*CorruptError](err)
+		if !ok || corrupt.Cut || corrupt.Line < 2 || corrupt.Offset < int64(len(good)) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		path := filepath.Join(t.TempDir(), "trace")
+		if err := os.WriteFile(path, []byte(good+c.line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Create(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: continued: %v", name, err)
+		}
+	}
+	for _, err := range File(filepath.Join(t.TempDir(), "none")) {
+		if !errors.Is(err, os.ErrNotExist) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWriterStopsAtItsFirstError(t *testing.T) {
+	w, err := Create(filepath.Join(t.TempDir(), "trace"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.Record(life[0])
+	if err := w.Err(); !errors.Is(err, os.ErrClosed) {
+		t.Fatalf("%v, want the error of the write", err)
+	}
+}
+
+func TestSeenFollowsACut(t *testing.T) {
+	var m Memory
+	m.Record(life...)
+	m.Record(Event{Kind: Open, At: 1})
+	if m.Seen() != 1 {
+		t.Fatalf("seen %d: what an opening has cut is not there", m.Seen())
+	}
+	m.Record(Event{Kind: Open, At: 5})
+	if m.Seen() != 1 {
+		t.Fatalf("seen %d: what an opening has found was not recorded by that", m.Seen())
+	}
+}
+
+func TestKilledLifeIsNotHeard(t *testing.T) {
+	var m Memory
+	old, next := m.Life(), m.Life()
+	old.Record(life[0])
+	old.Kill(func() {})
+	old.Record(life[1], life[2])
+	next.Record(life[4])
+	if diff := cmp.Diff([]Event{life[0], life[4]}, m.Events()); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+// FuzzEvents: no input makes the reader panic, loop or read an event that is
+// written as another.
+func FuzzEvents(f *testing.F) {
+	f.Add(lineOf(life...))
+	f.Add([]byte(`{"kind":"load","session":1,"id":"1-1","step":1,"n":1,"actor":"A/a","cells":[{"cell":"c","map":true}]}` + "\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		events, err := read(t, b)
+		if corrupt, ok := errors.AsType[*CorruptError](err); err != nil && (!ok || corrupt.Offset > int64(len(b))) {
+			t.Fatalf("%v", err)
+		}
+		if len(events) > 0 && events[len(events)-1].More {
+			events = events[:len(events)-1]
+		}
+		again, _ := read(t, lineOf(events...))
+		if diff := cmp.Diff(events, again[:len(events)], cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
