@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/queue"
@@ -21,6 +22,7 @@ import (
 // DIR/journal-index/<cycle>.idx, which goes with the cycle. The files can be
 // made again from the journal, and are if they are missing.
 type completions struct {
+	fs      vfs.FS
 	dir     string
 	writing sync.Mutex // one file is written at a time; guards nothing else
 	mu      struct {
@@ -48,8 +50,8 @@ type completed struct {
 
 const completedChunk = 4096
 
-func newCompletions(dir string, wake func()) *completions {
-	return &completions{dir: dir, wake: wake}
+func newCompletions(fs vfs.FS, dir string, wake func()) *completions {
+	return &completions{fs: fs, dir: dir, wake: wake}
 }
 
 // add notes an outcome. Positions rise.
@@ -218,10 +220,10 @@ func (c *completions) path(cycle uint32) string {
 }
 
 func (c *completions) write(cycle uint32, all []completed, upto engine.Position) (*indexFile, error) {
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+	if err := c.fs.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("write index: %w", err)
 	}
-	return writeIndex(c.path(cycle), cycle, all, upto)
+	return writeIndex(c.fs, c.path(cycle), cycle, all, upto)
 }
 
 // load prepares for the cycles that the journal keeps: from their files, or
@@ -233,7 +235,7 @@ func (c *completions) load(q journal, marker engine.Position) error {
 		}
 		y := &completedCycle{cycle: ci.Number}
 		from := ci.First
-		f, err := openIndex(c.path(ci.Number), ci.Number)
+		f, err := openIndex(c.fs, c.path(ci.Number), ci.Number)
 		switch {
 		case err != nil: // made again
 		case f.upto >= complete(ci.Number):
@@ -323,7 +325,7 @@ func (c *completions) release(before uint32) {
 		if y.file != nil {
 			_ = y.file.close() // only read
 		}
-		_ = os.Remove(c.path(y.cycle)) // what stays is overwritten, or ignored
+		_ = c.fs.Remove(c.path(y.cycle)) // what stays is overwritten, or ignored
 	}
 }
 

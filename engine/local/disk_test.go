@@ -70,7 +70,7 @@ func (f *faults) inject(op errorfs.Op) error {
 
 func newFaulty(t *testing.T, parameters string) (*world, *faults) {
 	w, f := prepareWorld(t, parameters), &faults{FS: queue.OS()}
-	w.alter = func(s *settings) { s.journalFS, s.inject = f, f.inject }
+	w.alter = func(s *settings) { s.disk.Journal, s.inject = f, f.inject }
 	w.recover("")
 	t.Cleanup(func() { w.h.Close() })
 	return w, f

@@ -227,7 +227,7 @@ func (w *world) recover(before string) {
 	}
 	running.engines[s.dir] = op
 	running.Unlock()
-	w.h, w.e = &handle{Engine: e}, e
+	w.h, w.e = &handle{Engine: e, end: unshare}, e
 }
 
 // reopen closes the engine cleanly and opens it again.

@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"slices"
 	"sort"
 	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/pawl-go/pawl/engine"
 )
@@ -44,13 +45,13 @@ type indexFile struct {
 	// The last user closes the file: a look-up may run when the cycle goes.
 	mu struct {
 		sync.RWMutex
-		f *os.File
+		f vfs.File
 	}
 }
 
-func writeIndex(path string, cycle uint32, all []completed, upto engine.Position) (_ *indexFile, err error) {
+func writeIndex(fs vfs.FS, path string, cycle uint32, all []completed, upto engine.Position) (_ *indexFile, err error) {
 	fail := func(err error) (*indexFile, error) {
-		return nil, errors.Join(fmt.Errorf("write index %s: %w", path, err), os.Remove(path+".tmp"))
+		return nil, errors.Join(fmt.Errorf("write index %s: %w", path, err), fs.Remove(path+".tmp"))
 	}
 	slices.SortFunc(all, func(x, y completed) int {
 		if x.id == y.id {
@@ -64,7 +65,7 @@ func writeIndex(path string, cycle uint32, all []completed, upto engine.Position
 	if drawn > 0 {
 		x.least, x.most = all[0].id, all[drawn-1].id
 	}
-	f, err := os.OpenFile(path+".tmp", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := fs.Create(path+".tmp", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, fmt.Errorf("write index %s: %w", path, err)
 	}
@@ -82,7 +83,7 @@ func writeIndex(path string, cycle uint32, all []completed, upto engine.Position
 	if err := errors.Join(w.Flush(), f.Sync()); err != nil {
 		return fail(errors.Join(err, f.Close()))
 	}
-	if err := os.Rename(path+".tmp", path); err != nil {
+	if err := fs.Rename(path+".tmp", path); err != nil {
 		return fail(errors.Join(err, f.Close()))
 	}
 	x.base = int64(len(h) + len(x.bloom))
@@ -105,8 +106,8 @@ func (x *indexFile) header(cycle uint32) []byte {
 	return h
 }
 
-func openIndex(path string, cycle uint32) (_ *indexFile, err error) {
-	f, err := os.Open(path)
+func openIndex(fs vfs.FS, path string, cycle uint32) (_ *indexFile, err error) {
+	f, err := fs.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"sync"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/queue"
@@ -47,18 +44,19 @@ func Open(_ context.Context, u *url.URL, o engine.Options) (engine.Engine, error
 	if err != nil {
 		return nil, fmt.Errorf("open engine %s: %w", u, err)
 	}
-	return &handle{Engine: e}, nil
+	return &handle{Engine: e, end: unshare}, nil
 }
 
 // handle is one opening of an engine. Closing it twice closes it once.
 type handle struct {
 	*Engine
+	end  func(*Engine) error
 	once sync.Once
 }
 
 // Close ends this opening; the last one ends the engine.
 func (h *handle) Close() (err error) {
-	h.once.Do(func() { err = unshare(h.Engine) })
+	h.once.Do(func() { err = h.end(h.Engine) })
 	return err
 }
 
@@ -161,7 +159,7 @@ func openEngine(s *settings) (*Engine, error) {
 // recoverEngine brings the flow back from the newest checkpoint and the journal
 // behind it.
 func recoverEngine(s *settings) (_ *Engine, err error) {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err := s.disk.Files.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory: %w", err)
 	}
 	e := &Engine{set: s, opened: s.Now(), alarm: make(chan struct{}, 1), quit: make(chan struct{})}
@@ -172,7 +170,7 @@ func recoverEngine(s *settings) (_ *Engine, err error) {
 		}
 	}()
 	q, err := queue.Open(filepath.Join(s.dir, "journal"), queue.Config{
-		CycleBytes: s.cycleBytes, Durability: s.durability, Logger: s.Logger, FS: s.journalFS,
+		CycleBytes: s.cycleBytes, Durability: s.durability, Logger: s.Logger, FS: s.disk.Journal,
 		OnRoll: func(queue.CycleInfo) { e.saver.due() }, // its index can be written, its mapping go
 	})
 	if err != nil {
@@ -192,9 +190,9 @@ func explain(err error) error {
 
 // recover opens what stands beside the journal, and replays.
 func (e *Engine) recover() (err error) {
-	e.done = newCompletions(filepath.Join(e.set.dir, "journal-index"), e.saver.due)
+	e.done = newCompletions(e.set.disk.Files, filepath.Join(e.set.dir, "journal-index"), e.saver.due)
 	e.mu.f = newFlow(e.done)
-	if e.st, err = openStore(e, &guard{inner: vfs.Default, dir: filepath.Join(e.set.dir, "state"), inject: e.set.inject}); err != nil {
+	if e.st, err = openStore(e, newGuard(e.set)); err != nil {
 		return err
 	}
 	marker, err := e.restore()

@@ -26,9 +26,9 @@ type settings struct {
 	retain          time.Duration // ended invocations are kept for so long,
 	retainBytes     int64         // or up to so many bytes of journal
 
-	// For tests: what the disk does.
-	journalFS queue.FS
-	inject    func(errorfs.Op) error
+	disk Disk
+
+	inject func(errorfs.Op) error // for tests: what the disk does to the store
 }
 
 // parameters are those that a URL may have, with how each is read.
@@ -45,7 +45,7 @@ var parameters = map[string]func(s *settings, v string) error{
 		return nil
 	},
 	"checkpoint": func(s *settings, v string) (err error) {
-		s.checkpointBytes, err = parseBytes(v, 64<<10, 1<<40)
+		s.checkpointBytes, err = parseBytes(v, 4<<10, 1<<40)
 		return err
 	},
 	"cycle": func(s *settings, v string) (err error) {
@@ -76,6 +76,7 @@ func parseURL(u *url.URL, o engine.Options) (*settings, error) {
 		cycleBytes:      32 << 20, // mapped while written; holds the largest outcome, 16 MiB
 		retain:          10 * time.Minute,
 		retainBytes:     1 << 30,
+		disk:            osDisk(),
 	}
 	dir := u.Path
 	if u.Opaque != "" {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
 	"github.com/pawl-go/pawl/engine"
@@ -187,7 +188,7 @@ func FuzzReplay(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		fl := newFlow(newCompletions(t.TempDir(), func() {}))
+		fl := newFlow(newCompletions(vfs.Default, t.TempDir(), func() {}))
 		for i, r := range [][]byte{b, b} {
 			if err := fl.replayRecord(r, engine.Position(1<<32+i)); err != nil {
 				return
@@ -200,7 +201,7 @@ func FuzzRows(f *testing.F) {
 	p := &pending{req: call0("A", "1"), keeps: []kept{{id: engine.ID{Hi: 1, Lo: 2}, o: value("x")}}, ending: value("e")}
 	f.Add(p.encodeRow(), newFlow(nil).encodeMarker())
 	f.Fuzz(func(t *testing.T, row, marker []byte) {
-		fl := newFlow(newCompletions(t.TempDir(), func() {}))
+		fl := newFlow(newCompletions(vfs.Default, t.TempDir(), func() {}))
 		_ = fl.decodeMarker(marker)
 		s := &savedRequest{}
 		if s.decode(row, &fl.names) != nil {
@@ -212,7 +213,7 @@ func FuzzRows(f *testing.F) {
 
 func FuzzIndex(f *testing.F) {
 	dir := f.TempDir()
-	x, err := writeIndex(filepath.Join(dir, "x"), 1, []completed{{engine.ID{Hi: 1, Lo: 2}, 1 << 32}, {engine.Derive("k"), 1<<32 + 1}}, 7)
+	x, err := writeIndex(vfs.Default, filepath.Join(dir, "x"), 1, []completed{{engine.ID{Hi: 1, Lo: 2}, 1 << 32}, {engine.Derive("k"), 1<<32 + 1}}, 7)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -227,7 +228,7 @@ func FuzzIndex(f *testing.F) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		x, err := openIndex(path, 1)
+		x, err := openIndex(vfs.Default, path, 1)
 		if err != nil {
 			return
 		}

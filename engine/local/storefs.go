@@ -12,10 +12,7 @@ import (
 )
 
 const (
-	// ballastBytes are held back on the disk, and given up when it is full, so
-	// that a write of the store's that must not fail has room.
-	ballastBytes = 8 << 20
-	ballastName  = "ballast"
+	ballastName = "ballast"
 	// leastRoom is free space without which no checkpoint is begun.
 	leastRoom = 16 << 20
 )
@@ -26,9 +23,14 @@ const (
 type guard struct {
 	inner    vfs.FS
 	dir      string
+	reserve  int64 // size of the ballast
 	poisoned atomic.Bool
 	full     atomic.Bool // the ballast was given up
 	inject   func(errorfs.Op) error
+}
+
+func newGuard(s *settings) *guard {
+	return &guard{inner: s.disk.Files, dir: s.disk.Files.PathJoin(s.dir, "state"), reserve: s.disk.Ballast, inject: s.inject}
 }
 
 var errPoisoned = errors.New("the store has failed, nothing is written any more")
@@ -70,20 +72,19 @@ func (g *guard) roomFor(n int64) error {
 	return g.holdBack()
 }
 
-// holdBack makes the ballast if it is not there.
+// holdBack makes the ballast if it is not there: room for a write of the
+// store's that must not fail.
 func (g *guard) holdBack() error {
-	if st, err := g.inner.Stat(g.ballast()); err == nil && st.Size() == ballastBytes {
+	if st, err := g.inner.Stat(g.ballast()); err == nil && st.Size() == g.reserve {
 		return nil
 	}
 	f, err := g.inner.Create(g.ballast(), vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return fmt.Errorf("hold space back: %w", err)
 	}
-	zeros := make([]byte, 1<<20)
-	for range ballastBytes / len(zeros) {
-		if _, err = f.Write(zeros); err != nil {
-			break
-		}
+	zeros := make([]byte, min(1<<20, g.reserve))
+	for left := g.reserve; left > 0 && err == nil; left -= int64(len(zeros)) {
+		_, err = f.Write(zeros[:min(left, int64(len(zeros)))])
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		g.giveUpBallast()
@@ -122,8 +123,8 @@ func storeOptions(e *Engine, g *guard) *pebble.Options {
 		FS:                 g.fs(),
 		DisableWAL:         true,
 		FormatMajorVersion: pebble.FormatNewest,
-		MemTableSize:       4 << 20,
-		CacheSize:          8 << 20,
+		MemTableSize:       uint64(e.set.disk.Buffer),
+		CacheSize:          e.set.disk.Cache,
 		Logger:             storeLogger{e, g},
 	}
 }
