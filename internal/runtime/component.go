@@ -24,6 +24,7 @@ type Component struct {
 	log     *slog.Logger
 	kinds   map[string]*kind
 	session engine.Session
+	gate    Gate          // nil: none
 	joined  chan struct{} // closed when session is set
 	ended   chan struct{} // closed when the component leaves or is fenced
 	end     sync.Once
@@ -76,6 +77,7 @@ func (c *Component) Join(ctx context.Context, eng engine.Engine) error {
 		return err
 	}
 	c.session = s
+	c.gate, _ = s.(Gate)
 	close(c.joined)
 	c.wg.Go(c.watch)
 	c.wg.Go(c.sweeper)

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -28,7 +27,7 @@ func (c *Component) Deliver(d engine.Delivery) {
 		a.box.line.Add(e)
 	}
 	if d.Lost > 1 && d.Attempts > 0 {
-		c.backoff(e, lostBackoff(d.Lost))
+		c.backoff(e, c.lostBackoff(d.Lost))
 	}
 	c.schedule(a)
 }
@@ -270,9 +269,9 @@ func (c *Component) backoff(e *entry, d time.Duration) {
 
 // lostBackoff spreads those that were lost more than once, so that what merely
 // ran beside a poisonous invocation ends in between.
-func lostBackoff(lost uint32) time.Duration {
+func (c *Component) lostBackoff(lost uint32) time.Duration {
 	d := 10 * time.Millisecond << min(lost-2, 11) // up to 20 s
-	return d/2 + rand.N(d)
+	return d/2 + c.cfg.Jitter(d)
 }
 
 func (c *Component) newBox() *mailbox {

@@ -3,7 +3,6 @@ package runtime
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -136,7 +135,7 @@ func (c *Component) again(inv *Invocation, r *Retry) *entry {
 	e.retries++
 	after := r.After
 	if after < 0 {
-		after = retryBackoff(e.retries)
+		after = c.retryBackoff(e.retries)
 	}
 	c.log.Debug("attempt will be repeated", "actor", inv.req.Actor, "method", inv.req.Method,
 		"invocation", inv.req.ID, "attempt", inv.n, "after", after, "cause", r.Cause)
@@ -170,9 +169,9 @@ func (c *Component) postpone(inv *Invocation) {
 }
 
 // retryBackoff grows from 10 ms to 10 s, with jitter.
-func retryBackoff(n int) time.Duration {
+func (c *Component) retryBackoff(n int) time.Duration {
 	d := min(10*time.Millisecond<<min(n-1, 10), 10*time.Second)
-	return d/2 + rand.N(d/2)
+	return d/2 + c.cfg.Jitter(d/2)
 }
 
 // unable deals with what cannot be run: a client outside gets the error, all

@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -19,6 +20,16 @@ type Config struct {
 	PayloadLimit, OutcomeLimit int // default 4 MiB, 16 MiB
 	// Host is what the host wants to find again by Component.Host.
 	Host any
+	// Jitter draws a duration in [0, n) for a backoff; default rand.N.
+	Jitter func(n time.Duration) time.Duration
+}
+
+// Gate is what a session may be besides: it is asked before an attempt begins,
+// on the goroutine that would run it, and may hold it up. An error says that the
+// component has failed, and the attempt does not begin. Simulations of failures
+// use it; no engine is one.
+type Gate interface {
+	Starting(by engine.Attempt, r *engine.Request) error
 }
 
 func (c *Config) validate() error {
@@ -31,6 +42,9 @@ func (c *Config) validate() error {
 	setDefault(&c.Depth, 1000)
 	setDefault(&c.PayloadLimit, 4<<20)
 	setDefault(&c.OutcomeLimit, 16<<20)
+	if c.Jitter == nil {
+		c.Jitter = rand.N[time.Duration]
+	}
 	for _, t := range c.Types {
 		setDefault(&t.IdleAfter, 5*time.Minute)
 		setDefault(&t.MaxAttempts, 16)

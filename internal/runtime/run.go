@@ -21,6 +21,12 @@ func (c *Component) run(e *entry) *entry {
 	if e.cancel.Load() != nil {
 		return c.refuse(e)
 	}
+	if c.gate != nil {
+		r := e.d.Request
+		if err := c.gate.Starting(engine.Attempt{ID: r.ID, Step: r.Step, N: e.d.Attempts + 1}, r); err != nil {
+			return c.abandon(e)
+		}
+	}
 	inv, f := c.prepare(e)
 	switch {
 	case f != nil:
