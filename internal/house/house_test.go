@@ -18,6 +18,7 @@ var arrows = map[string][]string{
 	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "queue/..."},
 	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/runtime/..."},
 	"internal/house":    {},
+	"internal/sim":      {"engine", "engine/trace", "engine/local/memdisk", "internal/runtime", "queue"},
 	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/v1/..."},
 	"":                  {"engine", "engine/chain", "engine/local", "internal/..."},
 	"cmd":               {"", "engine/...", "internal/...", "queue/...", "bench/...", "cmd/..."},
