@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pawl-go/pawl/engine/trace"
 )
 
 // Options are what an application asks of whatever engine it opens.
@@ -19,6 +21,7 @@ type Options struct {
 	Mailbox        int              // requests waiting for one actor, from outside; default 10,000
 	Pending        int              // requests waiting in the application; default 1,000,000
 	Now            func() time.Time // the wall clock; default time.Now
+	Trace          trace.Recorder   // of everything that happens, to check or to show it; nil: off
 }
 
 // Opener opens an engine by a URL of its scheme. Opened twice in a process

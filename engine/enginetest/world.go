@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/trace"
 	"github.com/pawl-go/pawl/internal/runtime"
 )
 
@@ -29,6 +30,7 @@ type World struct {
 	types   map[string]runtime.Type
 	ids     int
 	nodes   []*Node
+	trace   trace.Memory // of all lives
 
 	mu     sync.Mutex
 	said   []string
@@ -56,6 +58,7 @@ func NewWorld(t *testing.T, h Harness) *World {
 		scripts: map[string]Script{}, types: map[string]runtime.Type{},
 		heard: make(chan struct{}), gates: map[string]chan struct{}{}, opened: map[string]bool{},
 	}
+	w.options.Trace = w.trace.Life()
 	t.Cleanup(w.end)
 	return w
 }

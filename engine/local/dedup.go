@@ -40,7 +40,7 @@ type known struct {
 // record is Send and Finish (with o) for effects of which an id may be known
 // already. What the journal has to be asked for is asked without the lock.
 func (s *session) record(by engine.Attempt, ef *engine.Effects, o *engine.Outcome, now time.Time) (engine.Position, error) {
-	w := newEncoder()
+	w := s.encoder(by)
 	defer w.free()
 	looked := map[engine.ID]*found{}
 	for {
@@ -59,13 +59,15 @@ func (s *session) tryRecord(by engine.Attempt, ef *engine.Effects, o *engine.Out
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var p *pending
+	op := "send"
 	if o != nil {
+		op = "finish"
 		p, err = s.finisher(by, o)
 	} else {
 		p, err = s.sender(by, ef)
 	}
 	if err != nil {
-		return 0, missing, err
+		return 0, missing, s.refused(op, by, err)
 	}
 	x := &ending{id: by.ID, step: by.Step, o: o}
 	if o != nil {

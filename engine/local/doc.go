@@ -2,7 +2,7 @@
 // amounts to, in one directory of one process. Importing it registers the URL
 // scheme "local":
 //
-//	local:./data?durability=disk&checkpoint=32MiB&cycle=32MiB&retain=10m&retain_bytes=1GiB
+//	local:./data?durability=disk&checkpoint=32MiB&cycle=32MiB&retain=10m&retain_bytes=1GiB&trace=FILE
 //
 //	durability    disk (default): a record counts once it is flushed;
 //	              process: once it is handed to the operating system
@@ -10,6 +10,8 @@
 //	cycle         size of one file of the journal; bounds the largest record
 //	retain, retain_bytes   how long ended invocations are kept, for duplicates
 //	              and for looking back: up to a time or a size, whichever is less
+//	trace         a file into which all that happens is recorded, to be checked or
+//	              looked at (package trace); off by default
 //
 // # How it works
 //

@@ -31,10 +31,11 @@ type journal interface {
 // Engine is the embedded engine on one directory. All methods are safe for
 // concurrent use.
 type Engine struct {
-	set  *settings
-	log  journal
-	st   *store
-	done *completions
+	set   *settings
+	log   journal
+	st    *store
+	done  *completions
+	trace *tracer // nil: off
 
 	// last is the newest applied record. It is stored under mu and read without.
 	last atomic.Uint64
@@ -78,6 +79,9 @@ func (e *Engine) usable() error {
 func (e *Engine) append(w *encoder) (engine.Position, error) {
 	i, err := e.log.Append(w.b)
 	if err == nil {
+		if e.trace != nil {
+			e.traceAppended(w, engine.Position(i))
+		}
 		if e.saver.bytes += int64(len(w.b)) + entryOverhead; e.saver.bytes >= e.set.checkpointBytes {
 			e.saver.due()
 		}
@@ -133,7 +137,13 @@ func (e *Engine) committed(p engine.Position) bool {
 	if e.processOnly() {
 		return uint64(p) <= e.last.Load()
 	}
-	return queue.Index(p) <= e.log.Durable()
+	if queue.Index(p) > e.log.Durable() {
+		return false
+	}
+	if e.trace != nil {
+		e.traceCommit()
+	}
+	return true
 }
 
 // wait returns when the record at p counts.
@@ -147,6 +157,9 @@ func (e *Engine) wait(ctx context.Context, p engine.Position) error {
 	err := e.log.WaitDurable(ctx, queue.Index(p))
 	switch {
 	case err == nil:
+		if e.trace != nil {
+			e.traceCommit()
+		}
 		return nil
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return context.Cause(ctx)

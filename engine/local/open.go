@@ -140,6 +140,8 @@ func (e *Engine) suits(s *settings) error {
 		return fmt.Errorf("%s is open in this process with durability %s, not %s", s.dir, e.set.durability, s.durability)
 	case s.App != e.set.App:
 		return fmt.Errorf("%s is open in this process for the application %q, not %q", s.dir, e.set.App, s.App)
+	case s.Trace != nil && s.Trace != e.set.Trace, s.traceFile != "" && s.traceFile != e.set.traceFile:
+		return fmt.Errorf("%s is open in this process with another trace, or none", s.dir)
 	}
 	return nil
 }
@@ -177,6 +179,9 @@ func recoverEngine(s *settings) (_ *Engine, err error) {
 		return nil, explain(err)
 	}
 	e.log = q
+	if e.trace, err = openTrace(s); err != nil {
+		return nil, err
+	}
 	return e, e.recover()
 }
 
@@ -207,6 +212,9 @@ func (e *Engine) recover() (err error) {
 
 // run begins a new epoch: from here on components can join.
 func (e *Engine) run() error {
+	if e.trace != nil {
+		e.traceOpen()
+	}
 	at, err := e.beginEpoch()
 	if err != nil {
 		return err
@@ -221,6 +229,11 @@ func (e *Engine) run() error {
 
 // replay applies the records behind a position.
 func (e *Engine) replay(from engine.Position) error {
+	if e.trace != nil {
+		if err := e.trace.traceable(from); err != nil {
+			return err
+		}
+	}
 	if from != 0 {
 		from++
 	}
@@ -234,6 +247,11 @@ func (e *Engine) replay(from engine.Position) error {
 		}
 		if !ok {
 			break
+		}
+		if e.trace != nil {
+			if err := e.traceReplayed(b, engine.Position(i)); err != nil {
+				return err
+			}
 		}
 		if err := f.replayRecord(b, engine.Position(i)); err != nil {
 			return err
@@ -317,6 +335,9 @@ func (e *Engine) letGo() (err error) {
 	}
 	if e.log != nil {
 		err = errors.Join(err, e.log.Close())
+	}
+	if e.trace != nil {
+		err = errors.Join(err, e.trace.close())
 	}
 	return err
 }

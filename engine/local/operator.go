@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/trace"
 )
 
 // operator gives the abilities of an operator. What waits for a commit waits
@@ -23,7 +24,18 @@ func (o operator) act(ctx context.Context, f func(*flow) (engine.Position, error
 	if err != nil || at == 0 {
 		return err
 	}
-	return o.e.wait(ctx, at)
+	return o.acted(ctx, at)
+}
+
+// acted returns when the record at p, on which an act rests, counts.
+func (o operator) acted(ctx context.Context, p engine.Position) error {
+	if err := o.e.wait(ctx, p); err != nil {
+		return err
+	}
+	if o.e.trace != nil {
+		o.e.trace.Record(trace.Event{Kind: trace.Release, Op: "operator", At: uint64(p)})
+	}
+	return nil
 }
 
 func (o operator) locked(f func(*flow) (engine.Position, error)) (engine.Position, error) {
@@ -70,7 +82,7 @@ func (o operator) end(ctx context.Context, id engine.ID, outcome func(*pending) 
 	}
 	select {
 	case <-gone:
-		return o.e.wait(ctx, engine.Position(o.e.last.Load()))
+		return o.acted(ctx, engine.Position(o.e.last.Load()))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-o.e.quit:

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -27,6 +28,8 @@ type settings struct {
 	retainBytes     int64         // or up to so many bytes of journal
 
 	disk Disk
+
+	traceFile string // absolute; "": none
 
 	inject func(errorfs.Op) error // for tests: what the disk does to the store
 }
@@ -63,6 +66,13 @@ var parameters = map[string]func(s *settings, v string) error{
 	},
 	"retain_bytes": func(s *settings, v string) (err error) {
 		s.retainBytes, err = parseBytes(v, 0, 1<<60)
+		return err
+	},
+	"trace": func(s *settings, v string) (err error) {
+		if v == "" {
+			return errors.New("no file is named")
+		}
+		s.traceFile, err = filepath.Abs(v)
 		return err
 	},
 }
@@ -126,6 +136,9 @@ func parameterNames() string {
 func (s *settings) validate() error {
 	if s.App == "" {
 		return fmt.Errorf("no application is named: set Options.App")
+	}
+	if s.Trace != nil && s.traceFile != "" {
+		return fmt.Errorf("a trace is asked for twice: by Options.Trace and by the parameter \"trace\"")
 	}
 	if s.Logger == nil {
 		s.Logger = slog.Default()

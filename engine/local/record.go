@@ -37,6 +37,7 @@ const (
 type encoder struct {
 	b     []byte
 	asked int // offset of the outcome's request position, patched under the lock; 0: none
+	maker maker
 }
 
 var encoders = sync.Pool{New: func() any { return &encoder{b: make([]byte, 0, 512)} }}
@@ -44,6 +45,7 @@ var encoders = sync.Pool{New: func() any { return &encoder{b: make([]byte, 0, 51
 func newEncoder() *encoder {
 	w := encoders.Get().(*encoder)
 	w.reset()
+	w.maker = maker{}
 	return w
 }
 

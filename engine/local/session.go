@@ -93,14 +93,17 @@ func (s *session) Send(by engine.Attempt, ef *engine.Effects) (engine.Position, 
 	if derived(ef) {
 		return s.record(by, ef, nil, now)
 	}
-	w := newEncoder()
+	w := s.encoder(by)
 	defer w.free()
 	w.effects(by.ID, ef, now, nil)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p, err := s.sender(by, ef)
-	if err != nil || w.empty() {
-		return s.Last(), err
+	if err != nil {
+		return 0, s.refused("send", by, err)
+	}
+	if w.empty() {
+		return s.Last(), nil
 	}
 	at, err := e.append(w)
 	if err != nil {
@@ -110,6 +113,13 @@ func (s *session) Send(by engine.Attempt, ef *engine.Effects) (engine.Position, 
 	e.applied(at)
 	s.searchDeadlocks(ef)
 	return at, nil
+}
+
+// encoder gives an encoder for a record that an attempt has made.
+func (s *session) encoder(by engine.Attempt) *encoder {
+	w := newEncoder()
+	w.maker.session, w.maker.by = s.m.number, by
+	return w
 }
 
 // sender checks who sends: an attempt that counts, or a client outside, whose
@@ -174,23 +184,16 @@ func (s *session) apply(p *pending, by engine.Attempt, ef *engine.Effects, now t
 // Begin implements engine.Session.
 func (s *session) Begin(by, under engine.Attempt, writes []engine.Write) (engine.Position, error) {
 	e := s.e
-	w := newEncoder()
+	w := s.encoder(by)
 	defer w.free()
+	w.maker.under = under
 	w.writes(under.ID, engine.Actor{}, writes)
 	w.begin(by)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := s.alive(); err != nil {
-		return 0, err
-	}
-	p, err := s.current(by)
+	p, err := s.beginner(by, under, len(writes) > 0)
 	if err != nil {
-		return 0, err
-	}
-	if len(writes) > 0 {
-		if p, err = s.current(under); err != nil {
-			return 0, err
-		}
+		return 0, s.refused("begin", by, err)
 	}
 	at, err := e.append(w)
 	if err != nil {
@@ -202,6 +205,19 @@ func (s *session) Begin(by, under engine.Attempt, writes []engine.Write) (engine
 	return at, nil
 }
 
+// beginner checks who begins, and whose writes are recorded with that: it
+// returns the request whose actor is written to. mu is held.
+func (s *session) beginner(by, under engine.Attempt, writes bool) (*pending, error) {
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	p, err := s.current(by)
+	if err == nil && writes {
+		p, err = s.current(under)
+	}
+	return p, err
+}
+
 // Finish implements engine.Session.
 func (s *session) Finish(by engine.Attempt, ef *engine.Effects, o *engine.Outcome) (engine.Position, error) {
 	e := s.e
@@ -210,7 +226,7 @@ func (s *session) Finish(by engine.Attempt, ef *engine.Effects, o *engine.Outcom
 		return s.record(by, ef, o, now)
 	}
 	x := &ending{id: by.ID, step: by.Step, o: o, ended: e.set.Now()}
-	w := newEncoder()
+	w := s.encoder(by)
 	defer w.free()
 	w.effects(by.ID, ef, now, nil)
 	w.outcome(opOutcome, x)
@@ -218,7 +234,7 @@ func (s *session) Finish(by engine.Attempt, ef *engine.Effects, o *engine.Outcom
 	defer e.mu.Unlock()
 	p, err := s.finisher(by, o)
 	if err != nil {
-		return 0, err
+		return 0, s.refused("finish", by, err)
 	}
 	if p.ending != nil {
 		return s.overruled(p, x, w)
@@ -298,7 +314,7 @@ func (e *Engine) logFailed(p *pending, x *ending) {
 // Park implements engine.Session.
 func (s *session) Park(by engine.Attempt, fail *engine.Failure) (engine.Position, error) {
 	when := s.e.set.Now()
-	return s.change(by, func(w *encoder, p *pending) error {
+	return s.change("park", by, func(w *encoder, p *pending) error {
 		w.parked(by.ID, fail, when)
 		return nil
 	}, func(p *pending, at engine.Position) { s.e.mu.f.park(p, fail, when, at) })
@@ -306,7 +322,7 @@ func (s *session) Park(by engine.Attempt, fail *engine.Failure) (engine.Position
 
 // Postpone implements engine.Session.
 func (s *session) Postpone(by engine.Attempt) (engine.Position, error) {
-	return s.change(by, func(w *encoder, p *pending) error {
+	return s.change("postpone", by, func(w *encoder, p *pending) error {
 		if p.req.InPlace {
 			return fmt.Errorf("postpone %s: step %d was entered in place and keeps its actor", by.ID, by.Step)
 		}
@@ -315,18 +331,19 @@ func (s *session) Postpone(by engine.Attempt) (engine.Position, error) {
 	}, func(p *pending, at engine.Position) { s.e.mu.f.postpone(p, at) })
 }
 
-// change records and applies one op on the request of an attempt.
-func (s *session) change(by engine.Attempt, encode func(*encoder, *pending) error, apply func(*pending, engine.Position)) (engine.Position, error) {
-	w := newEncoder()
+// change records and applies one op, which name names, on the request of an
+// attempt.
+func (s *session) change(name string, by engine.Attempt, encode func(*encoder, *pending) error, apply func(*pending, engine.Position)) (engine.Position, error) {
+	w := s.encoder(by)
 	defer w.free()
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
 	if err := s.alive(); err != nil {
-		return 0, err
+		return 0, s.refused(name, by, err)
 	}
 	p, err := s.current(by)
 	if err != nil {
-		return 0, late(engine.ErrFenced, by)
+		return 0, s.refused(name, by, late(engine.ErrFenced, by))
 	}
 	if err := encode(w, p); err != nil {
 		return 0, err

@@ -39,12 +39,13 @@
 //	fire      a reminder (Name) of Actor was due and is scheduled anew; a send of the same record is its firing
 //	begun     an attempt is recorded as begun: every one after the first, and one before which another's writes are flushed
 //	outcome   the rules end, tail-other, tail-self: the step has the outcome End. The invocation leaves F, or with a tail
-//	          stands there as step Step+1 on To: at the end of F, or InPlace
+//	          stands there as step Step+1 on To: at the end of F, or InPlace. What is scheduled, parked or kept as
+//	          failed is ended by one too
 //	overrule  an operator has given the invocation an outcome, which takes the place of its code's when that has returned
 //	park      the invocation leaves F, and is kept for an operator; a step entered in place keeps its actor. Hash and Code
 //	          are what those get who wait for it
 //	resume    a parked or failed one enters F at its end as an independent tell, or goes on in the place that it has kept
-//	drop      what is scheduled, parked or failed (a kept tell) is forgotten
+//	drop      a failed tell that was kept is forgotten
 //	postpone  the request moves to the end of F
 //	pause     nothing begins on Actor until unpause
 //	unpause   and on again

@@ -81,7 +81,7 @@ func (m *Memory) Events() []Event {
 	return slices.Clone(m.events)
 }
 
-// Life gives a recorder for one life of a process, which can be killed.
+// Life gives a recorder for the first life of a process, which can be killed.
 func (m *Memory) Life() *Life { return &Life{m: m} }
 
 // Life records what one process does into a Memory, until it is killed.
@@ -93,12 +93,13 @@ type Life struct {
 // Kill ends the life, as far as the trace goes: what its process still does is
 // not recorded. While snapshot runs nothing is recorded into the memory, so
 // that nothing that would be recorded happens: what snapshot copies is what a
-// process killed at this moment leaves behind.
-func (l *Life) Kill(snapshot func()) {
+// process killed at this moment leaves behind. It returns the next life.
+func (l *Life) Kill(snapshot func()) *Life {
 	l.m.mu.Lock()
 	defer l.m.mu.Unlock()
 	l.dead = true
 	snapshot()
+	return l.m.Life()
 }
 
 // Record implements Recorder.

@@ -39,7 +39,9 @@ func TestEncoding(t *testing.T) {
 
 func TestNamesTellActorsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		draw := func(label string) string { return string(rapid.SliceOfN(rapid.SampledFrom([]byte("a/%2F\xff\xc3\xa9")), 0, 4).Draw(t, label)) }
+		draw := func(label string) string {
+			return string(rapid.SliceOfN(rapid.SampledFrom([]byte("a/%2F\xff\xc3\xa9")), 0, 4).Draw(t, label))
+		}
 		k1, i1, k2, i2 := draw("type 1"), draw("id 1"), draw("type 2"), draw("id 2")
 		x, y := ActorName(k1, i1), ActorName(k2, i2)
 		if (x == y) != (k1 == k2 && i1 == i2) {
@@ -224,9 +226,9 @@ func TestSeenFollowsACut(t *testing.T) {
 
 func TestKilledLifeIsNotHeard(t *testing.T) {
 	var m Memory
-	old, next := m.Life(), m.Life()
+	old := m.Life()
 	old.Record(life[0])
-	old.Kill(func() {})
+	next := old.Kill(func() {})
 	old.Record(life[1], life[2])
 	next.Record(life[4])
 	if diff := cmp.Diff([]Event{life[0], life[4]}, m.Events()); diff != "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/trace"
 )
 
 // Call makes a nested call and waits for its outcome: the rules call (or call
@@ -202,7 +203,7 @@ func (inv *Invocation) Sync(ctx context.Context) error {
 	inv.mu.rems = nil
 	inv.mu.Unlock()
 	if !some {
-		return inv.c.commit(ctx, inv.c.session.Last())
+		return inv.synced(ctx, inv.c.session.Last())
 	}
 	at, err := inv.flushWith(&engine.Effects{Writes: writes, Reminders: rems})
 	if err != nil {
@@ -212,7 +213,18 @@ func (inv *Invocation) Sync(ctx context.Context) error {
 		return err
 	}
 	inv.inst.Recorded()
-	return inv.c.commit(ctx, at)
+	return inv.synced(ctx, at)
+}
+
+// synced returns when the record at p, on which Sync rests, counts.
+func (inv *Invocation) synced(ctx context.Context, p engine.Position) error {
+	if err := inv.c.commit(ctx, p); err != nil {
+		return err
+	}
+	if inv.c.trace != nil {
+		inv.c.traceRelease("sync", inv.req.ID, p, nil)
+	}
+	return nil
 }
 
 // Lookup reads a recorded value of the actor.
@@ -220,7 +232,16 @@ func (inv *Invocation) Lookup(ctx context.Context, k engine.Key) ([]byte, bool, 
 	if err := inv.Check(); err != nil {
 		return nil, false, err
 	}
-	return inv.c.session.Lookup(ctx, inv.req.Actor, k)
+	since := inv.c.since()
+	v, ok, err := inv.c.session.Lookup(ctx, inv.req.Actor, k)
+	if inv.c.trace != nil && err == nil {
+		cell := k.Traced()
+		if ok {
+			cell.Hash = trace.Hash(v)
+		}
+		inv.traceCells(trace.Read, since, []trace.Cell{cell})
+	}
+	return v, ok, err
 }
 
 // Scan reads recorded entries of a map cell of the actor.
@@ -228,5 +249,10 @@ func (inv *Invocation) Scan(ctx context.Context, cell, from string, limit int) (
 	if err := inv.Check(); err != nil {
 		return nil, err
 	}
-	return inv.c.session.Scan(ctx, inv.req.Actor, cell, from, limit)
+	since := inv.c.since()
+	cells, err := inv.c.session.Scan(ctx, inv.req.Actor, cell, from, limit)
+	if inv.c.trace != nil && err == nil {
+		inv.traceCells(trace.Read, since, engine.TraceCells(cells))
+	}
+	return cells, err
 }

@@ -33,6 +33,9 @@ func (c *Component) Go(ctx context.Context, call Call) (*Pending, error) {
 	if err := c.commit(ctx, at); err != nil {
 		return nil, p.unknown(err)
 	}
+	if c.trace != nil {
+		c.traceRelease("ack", p.id, at, nil)
+	}
 	return p, nil
 }
 
@@ -45,6 +48,9 @@ func (c *Component) Tell(ctx context.Context, call Call) (engine.ID, error) {
 	}
 	if err := c.commit(ctx, at); err != nil {
 		return p.id, p.unknown(err)
+	}
+	if c.trace != nil {
+		c.traceRelease("ack", p.id, at, nil)
 	}
 	return p.id, nil
 }
@@ -73,10 +79,13 @@ func (c *Component) Remind(ctx context.Context, ch engine.ReminderChange) error 
 		return err
 	}
 	at, err := c.session.Send(engine.Attempt{}, &engine.Effects{Reminders: []engine.ReminderChange{ch}})
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.commit(ctx, at)
 	}
-	return c.commit(ctx, at)
+	if err == nil && c.trace != nil {
+		c.traceRelease("ack", engine.ID{}, at, nil)
+	}
+	return err
 }
 
 // send records a request from outside.

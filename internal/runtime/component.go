@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/trace"
 )
 
 // maxRunning bounds the invocations that run code at once without waiting in
@@ -24,9 +25,10 @@ type Component struct {
 	log     *slog.Logger
 	kinds   map[string]*kind
 	session engine.Session
-	gate    Gate          // nil: none
-	joined  chan struct{} // closed when session is set
-	ended   chan struct{} // closed when the component leaves or is fenced
+	gate    Gate           // nil: none
+	trace   trace.Recorder // the engine's; nil: off
+	joined  chan struct{}  // closed when session is set
+	ended   chan struct{}  // closed when the component leaves or is fenced
 	end     sync.Once
 	leaving atomic.Bool
 	coarse  atomic.Int64 // the time, Unix ns, as of the last sweep
@@ -72,6 +74,7 @@ func New(cfg Config) (*Component, error) {
 // given requests for its types.
 func (c *Component) Join(ctx context.Context, eng engine.Engine) error {
 	c.coarse.Store(time.Now().UnixNano())
+	c.trace = trace.Of(eng)
 	s, err := eng.Join(ctx, engine.Component{Name: c.cfg.Name, Types: c.describe()}, handler{c})
 	if err != nil {
 		return err

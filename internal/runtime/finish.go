@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/trace"
 )
 
 // finish ends an attempt whose code has returned: it waits for the nested
@@ -17,6 +18,9 @@ func (c *Component) finish(inv *Invocation, res Result, panicked bool) *entry {
 	switch {
 	case err != nil:
 		inv.close(errFenced)
+		if c.trace != nil {
+			inv.traceKind(trace.Gone)
+		}
 		return c.abandon(e)
 	case cancel != nil:
 		return c.record(inv, cancel, true, panicked)
@@ -62,6 +66,9 @@ func (c *Component) record(inv *Invocation, o *engine.Outcome, discard, spoiled 
 		// The attempt does not count: fenced, or ended by an operator.
 		inv.discard()
 		spoiled = true
+		if c.trace != nil {
+			inv.traceKind(trace.Gone)
+		}
 	} else if inv.inst != nil && !discard {
 		inv.inst.Recorded()
 	}
@@ -132,6 +139,9 @@ func (c *Component) again(inv *Invocation, r *Retry) *entry {
 	e := inv.e
 	inv.discard()
 	inv.close(errEnded)
+	if c.trace != nil {
+		inv.traceKind(trace.Retry)
+	}
 	e.retries++
 	after := r.After
 	if after < 0 {

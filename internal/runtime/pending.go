@@ -68,6 +68,9 @@ func (p *Pending) await(ctx context.Context) (*engine.Outcome, error) {
 	if err := c.commit(ctx, p.resp.At); err != nil {
 		return nil, p.unknown(err)
 	}
+	if c.trace != nil {
+		c.traceRelease("answer", p.id, p.resp.At, p.resp.Outcome)
+	}
 	return p.resp.Outcome, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/trace"
 )
 
 // Read runs a read-only method: at once, outside of the flow, on a fresh copy
@@ -33,6 +34,9 @@ func (c *Component) Read(ctx context.Context, call Call) (*engine.Outcome, error
 		if err := c.commit(ctx, at); err != nil {
 			return nil, about(err, &p.req)
 		}
+		if c.trace != nil {
+			c.traceRelease("read", p.id, at, o)
+		}
 	}
 	return o, nil
 }
@@ -43,6 +47,7 @@ func (c *Component) copied(ctx context.Context, r *engine.Request) (*Invocation,
 	if k == nil || k.Methods[r.Method] == nil || !k.Methods[r.Method].ReadOnly {
 		return nil, engine.Fail(engine.ErrNoMethod, fmt.Sprintf("type %s has no read-only method %q here", r.Actor.Type, r.Method))
 	}
+	since := c.since()
 	cells, err := c.session.Load(ctx, r.Actor)
 	if err != nil {
 		return nil, failureOf(err)
@@ -52,7 +57,11 @@ func (c *Component) copied(ctx context.Context, r *engine.Request) (*Invocation,
 		return nil, engine.Fail(engine.ErrBadState, err.Error())
 	}
 	e := &entry{actor: &actor{id: r.Actor, kind: k}, d: engine.Delivery{Request: r}}
-	return &Invocation{c: c, e: e, req: r, n: 1, m: k.Methods[r.Method], inst: inst, read: true}, nil
+	inv := &Invocation{c: c, e: e, req: r, n: 1, m: k.Methods[r.Method], inst: inst, read: true}
+	if c.trace != nil {
+		inv.traceCells(trace.Load, since, engine.TraceCells(cells))
+	}
+	return inv, nil
 }
 
 // handler is a component as its engine sees it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/trace"
 )
 
 // run makes one attempt of a claimed entry and records how it ended. It
@@ -33,6 +34,9 @@ func (c *Component) run(e *entry) *entry {
 		return c.unable(e, f)
 	case inv == nil:
 		return c.abandon(e)
+	}
+	if c.trace != nil {
+		inv.traceBegin()
 	}
 	res, panicked := inv.invoke()
 	return c.finish(inv, res, panicked)
@@ -188,9 +192,13 @@ func (inv *Invocation) exited() {
 // activate makes the instance and gives it the recorded state.
 func (inv *Invocation) activate() (Result, bool) {
 	c, a := inv.c, inv.e.actor
+	since := c.since()
 	cells, err := c.session.Load(inv, a.id)
 	if err != nil {
 		return Result{Retry: &Retry{Cause: fmt.Errorf("load state: %w", err), After: -1}}, false
+	}
+	if c.trace != nil {
+		inv.traceCells(trace.Load, since, engine.TraceCells(cells))
 	}
 	inst := a.kind.New(a.id.ID)
 	if err := inst.Load(cells); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/trace"
 )
 
 // await waits in a method: it gives the turn up, runs the callee on this
@@ -24,6 +25,9 @@ func (inv *Invocation) await(ctx context.Context, p *Pending) (*engine.Outcome, 
 		return nil, inv.errorf(engine.ErrNotInMethod, "a second wait while another goroutine of the invocation waits")
 	}
 	inv.waiting = true
+	if c.trace != nil {
+		inv.traceWait(p)
+	}
 	inv.giveUp()
 	claimed := p.claimed.Load()
 	p.inline = false
@@ -33,8 +37,11 @@ func (inv *Invocation) await(ctx context.Context, p *Pending) (*engine.Outcome, 
 		c.runInline(claimed)
 	}
 	err := p.block(ctx)
-	if back := inv.takeBack(); back != nil && err == nil {
+	switch back := inv.takeBack(); {
+	case back != nil && err == nil:
 		err = p.unknown(back)
+	case back == nil && err != nil && c.trace != nil:
+		inv.traceKind(trace.GoOn)
 	}
 	c.mu.Lock()
 	inv.waiting = false
@@ -51,6 +58,9 @@ func (inv *Invocation) took(p *Pending) (*engine.Outcome, error) {
 		if err := inv.c.commit(inv, p.resp.At); err != nil {
 			return nil, p.unknown(err)
 		}
+	}
+	if inv.c.trace != nil {
+		inv.traceReturn(p)
 	}
 	return p.resp.Outcome, nil
 }
@@ -70,6 +80,9 @@ func (inv *Invocation) join() (cancel *engine.Outcome, err error) {
 	}
 	ready := make(chan struct{})
 	inv.joining = ready
+	if c.trace != nil {
+		inv.traceWait(nil)
+	}
 	inv.giveUp()
 	c.mu.Unlock()
 	select {
@@ -79,6 +92,9 @@ func (inv *Invocation) join() (cancel *engine.Outcome, err error) {
 	}
 	if err := inv.takeBack(); err != nil {
 		return nil, err
+	}
+	if c.trace != nil {
+		inv.traceKind(trace.GoOn)
 	}
 	return inv.join()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-go/pawl/engine"
 	_ "github.com/pawl-go/pawl/engine/local" // the scheme
+	"github.com/pawl-go/pawl/engine/trace"
 )
 
 // Harness is a local engine in a directory of the test. It implements
@@ -56,13 +57,21 @@ func (h *Harness) Fail(t *testing.T, s engine.Session) {
 
 // Crash opens a copy of the directory as it is at this moment: what a process
 // killed with -9 would find. The old engine goes on as a zombie with a
-// directory that nobody reads any more.
+// directory that nobody reads any more; if a *trace.Life records what it does,
+// that ends here, and the next life begins.
 func (h *Harness) Crash(t *testing.T) engine.Engine {
 	t.Helper()
 	old := h.dir
 	h.dir = filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(h.dir, os.DirFS(old)); err != nil {
-		t.Fatalf("copy data: %v", err)
+	copied := func() {
+		if err := os.CopyFS(h.dir, os.DirFS(old)); err != nil {
+			t.Fatalf("copy data: %v", err)
+		}
+	}
+	if life, ok := h.options.Trace.(*trace.Life); ok {
+		h.options.Trace = life.Kill(copied)
+	} else {
+		copied()
 	}
 	return h.open(t)
 }
