@@ -7,7 +7,7 @@ SEED   ?=
 ROUNDS ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo20 test race lint fmt race20 soak bench fuzz clean
+.PHONY: help demo demo20 test race lint fmt race20 soak histories bench fuzz clean
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ race20: ## all tests with the race detector, ROUNDS=20 times in a row
 
 soak: ## KILLS=1000 times kill -9 over bank, counter and flights; nothing lost, nothing doubled
 	$(GO) run ./examples/soak --kills $(KILLS) $(if $(SEED),--seed $(SEED))
+
+histories: ## what CLIENTS=8 are told over KILLS=1000 times kill -9 is linearizable
+	$(GO) run ./examples/histories --kills $(KILLS) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(SEED),--seed $(SEED))
 
 bench: ## the durable counter, both durabilities, beside a bare probe; and beside DBOS Transact
 	$(GO) build -o bin/pawl ./cmd/pawl

@@ -41,6 +41,9 @@ func Explain(h *History, key string, limit time.Duration) (*Explanation, error) 
 	}
 	e := &Explanation{Key: key, Whole: len(ops), Operations: until(ops, returns[n])}
 	_, e.Order, e.info = search(e.Operations, limit)
+	for len(e.Order) > 0 && e.Order[len(e.Order)-1].Open {
+		e.Order = e.Order[:len(e.Order)-1] // it may as well not have happened
+	}
 	for i := range e.Order {
 		e.Number, _ = e.Order[i].Apply(e.Number)
 	}

@@ -29,7 +29,7 @@ type Operation struct {
 
 	Call   time.Duration `json:"call_ns"` // since the beginning of the recording
 	Return time.Duration `json:"return_ns,omitempty"`
-	Open   bool          `json:"open,omitempty"` // never answered; what follows says nothing
+	Open   bool          `json:"open,omitempty"`  // never answered; what follows says nothing
 	Value  int64         `json:"value,omitempty"` // told by read and add
 	Set    bool          `json:"set,omitempty"`   // told by compare-and-set
 }
@@ -76,7 +76,7 @@ func (o *Operation) String() string {
 		asked += " (" + o.Via + ")"
 	}
 	if o.Open {
-		told = ": never answered"
+		told = ": no answer"
 	}
 	return asked + told
 }

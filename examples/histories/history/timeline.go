@@ -21,7 +21,7 @@ const (
 //
 //	[=====                 ] c1 write 5
 //	[          X           ] killed
-//	[             ========>] c2 add 1: never answered
+//	[             ========>] c2 add 1: no answer
 func (e *Explanation) WriteTimeline(w io.Writer) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "%s is not linearizable: no order of its first %d operations (of %d) gives these answers.\n\n",
