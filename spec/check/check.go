@@ -88,15 +88,15 @@ type Checker struct {
 	recent recent
 
 	s         spec.State
-	cells     cells                     // S, by hashes
-	sessions  map[uint64]bool           // those that have joined; true while they live
-	of        map[spec.Attempt]uint64   // the session of an attempt in E
-	retried   map[spec.ID]spec.Attempt  // asked for another attempt; in E until it is known which rule that is
-	caller    map[spec.ID]spec.ID       // the birth chain of what has no outcome
-	scheduled map[spec.ID]spec.Message  // tells not in F yet
-	kept      map[spec.ID]spec.Message  // failed tells
-	rests     map[spec.ID]uint64        // the record on which the next attempt rests
-	outcomes  map[spec.ID]outcome       // final ones, and what those got who waited for a parked one
+	cells     cells                    // S, by hashes
+	sessions  map[uint64]bool          // those that have joined; true while they live
+	of        map[spec.Attempt]uint64  // the session of an attempt in E
+	retried   map[spec.ID]spec.Attempt // asked for another attempt; in E until it is known which rule that is
+	caller    map[spec.ID]spec.ID      // the birth chain of what has no outcome
+	scheduled map[spec.ID]spec.Message // tells not in F yet
+	kept      map[spec.ID]spec.Message // failed tells
+	rests     map[spec.ID]uint64       // the record on which the next attempt rests
+	outcomes  map[spec.ID]outcome      // final ones, and what those got who waited for a parked one
 
 	atOnce         bool   // a record counts when it is made
 	newest, commit uint64 // positions of records
