@@ -80,6 +80,9 @@ func (w *World) end() {
 	}
 }
 
+// Trace gives what has been traced so far, of all lives.
+func (w *World) Trace() []trace.Event { return w.trace.Events() }
+
 // On gives a method ("Type.method") its script, on every component to come.
 func (w *World) On(name string, s Script) { w.scripts[name] = s }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/mutant"
 	"github.com/pawl-go/pawl/queue"
 )
 
@@ -269,8 +270,10 @@ func (e *Engine) end(m *member, left bool) error {
 	if err != nil || at == 0 {
 		return err
 	}
-	if err := e.commit(at); err != nil {
-		return err
+	if !mutant.Is(mutant.FailureBeforeRecord) {
+		if err := e.commit(at); err != nil {
+			return err
+		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

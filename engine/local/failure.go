@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/mutant"
 )
 
 // losses is what the end of sessions does to the flow, as it stands in the op
@@ -52,7 +53,7 @@ func (f *flow) lose(lost func(*pending) bool, left bool) *losses {
 			}
 		}
 		for p := range a.line.All {
-			if p.orphaned(lost) && !a.line.Holds(p) {
+			if p.orphaned(lost) && (!a.line.Holds(p) || mutant.Is(mutant.PapersCancel)) {
 				l.orphans = append(l.orphans, p.req.ID)
 			}
 		}
@@ -63,7 +64,7 @@ func (f *flow) lose(lost func(*pending) bool, left bool) *losses {
 // orphaned is the rule cancel, but for held(a).
 func (p *pending) orphaned(lost func(*pending) bool) bool {
 	return p.status == inFlow && p.nested() && p.parent != nil &&
-		p.req.Step == 1 && !p.req.Once && p.attempts == 0 &&
+		(p.req.Step == 1 && !p.req.Once && p.attempts == 0 || mutant.Is(mutant.PapersCancel)) &&
 		lost(p.parent) && (p.host == nil || lost(p))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/mutant"
 )
 
 // member is a component that has joined in this process.
@@ -54,6 +55,9 @@ func (f *flow) deliver(p *pending) {
 	if p.child != nil {
 		for c := range p.children {
 			d.Await = append(d.Await, c.req.ID)
+			if mutant.Is(mutant.WaitForOneCallee) {
+				break
+			}
 		}
 	}
 	p.host.handler.Deliver(d)

@@ -15,13 +15,18 @@ var arrows = map[string][]string{
 	"engine/chain":      {"engine"},
 	"engine/trace":      {},
 	"engine/enginetest": {"engine", "engine/chain", "engine/trace", "internal/runtime"}, // it drives an engine with the real runtime
-	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "queue/..."},
-	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/runtime/..."},
+	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "internal/mutant", "queue/..."},
+	"internal/mutant":   {},
+	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/mutant", "internal/runtime/..."},
 	"internal/house":    {},
+	"internal/probe":    {"engine", "internal/runtime"},
 	"internal/sim":      {"engine", "engine/trace", "engine/local/memdisk", "internal/runtime", "queue"},
 	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/v1/..."},
+	"spec":              {"spec/..."},
+	"spec/check":        {"engine/trace", "spec"},
 	"":                  {"engine", "engine/chain", "engine/local", "internal/..."},
 	"cmd":               {"", "engine/...", "internal/...", "queue/...", "bench/...", "cmd/..."},
+	"pawltest":          {"", "engine/...", "internal/probe", "internal/runtime", "queue", "spec/check"}, // a test kit: it may look inside
 	"examples":          {"", "engine/local", "examples/..."},
 	"bench":             {"", "engine/...", "queue/...", "bench/..."},
 }

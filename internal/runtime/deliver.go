@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/mutant"
 )
 
 // Deliver puts a request into its actor's mailbox: at its end, past the others
@@ -63,7 +64,7 @@ func (c *Component) takesPlace(e *entry) bool {
 		if old.d.Request.ID != r.ID {
 			continue
 		}
-		if r.InPlace && old.d.Request.Step+1 == r.Step {
+		if r.InPlace && old.d.Request.Step+1 == r.Step && !mutant.Is(mutant.ReleaseOnTailSelf) {
 			old.next = e
 			return true
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/chain"
+	"github.com/pawl-go/pawl/internal/mutant"
 )
 
 // entry is a request delivered here, from Deliver until its step has ended or
@@ -73,6 +74,9 @@ func (m *mailbox) next(may func(*entry) bool) (e *entry, resumed bool) {
 			begin, h.under = h, innermost
 		}
 	}
+	if mutant.Is(mutant.ReachableWithoutChain) {
+		begin = m.reachable(begin, innermost, may)
+	}
 	switch {
 	case innermost != nil && innermost.wants:
 		innermost.wants = false
@@ -84,6 +88,18 @@ func (m *mailbox) next(may func(*entry) bool) (e *entry, resumed bool) {
 		return begin, false
 	}
 	return nil, false
+}
+
+// reachable lets, for a mutant, begin what is nested in the root without being
+// in the chain, if nothing else may.
+func (m *mailbox) reachable(begin, innermost *entry, may func(*entry) bool) *entry {
+	root, _ := m.line.Root()
+	for e := range m.line.All {
+		if begin == nil && e.Link().NestedIn(root.Link().ID) && !e.begun && e.await == 0 && !e.paused && may(e) {
+			begin, e.under = e, innermost
+		}
+	}
+	return begin
 }
 
 // yield gives e's turn up.

@@ -9,12 +9,13 @@ import (
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/trace"
+	"github.com/pawl-go/pawl/internal/mutant"
 )
 
 // run makes one attempt of a claimed entry and records how it ended. It
 // returns the next entry of the actor, claimed, for the same goroutine.
 func (c *Component) run(e *entry) *entry {
-	if !e.d.StartsAtOnce() || e.actor.kind.Strict {
+	if e.waitsForCommit() {
 		if err := c.commit(context.Background(), e.d.At); err != nil {
 			return c.abandon(e)
 		}
@@ -40,6 +41,15 @@ func (c *Component) run(e *entry) *entry {
 	}
 	res, panicked := inv.invoke()
 	return c.finish(inv, res, panicked)
+}
+
+// waitsForCommit reports whether an attempt begins only when its request is
+// committed.
+func (e *entry) waitsForCommit() bool {
+	if mutant.Is(mutant.TellBeforeCommit) && e.d.Request.Kind == engine.KindTell {
+		return false
+	}
+	return !e.d.StartsAtOnce() || e.actor.kind.Strict
 }
 
 // prepare makes the attempt: it finds the method and the instance, and records
@@ -76,7 +86,7 @@ func (c *Component) prepare(e *entry) (*Invocation, *engine.Failure) {
 func (c *Component) begin(inv *Invocation) error {
 	var writes []engine.Write
 	var under engine.Attempt
-	if inv.e.under != nil && inv.inst != nil {
+	if inv.e.under != nil && inv.inst != nil && !mutant.Is(mutant.NoFlushAtReentry) {
 		var err error
 		if writes, err = inv.inst.Writes(nil); err != nil {
 			// What the outer method wrote cannot be recorded: that is its own failure.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/trace"
+	"github.com/pawl-go/pawl/internal/mutant"
 )
 
 // await waits in a method: it gives the turn up, runs the callee on this
@@ -69,7 +70,7 @@ func (inv *Invocation) took(p *Pending) (*engine.Outcome, error) {
 // predicate joined. It fails when the component has ended. It returns the
 // outcome that an operator, or the engine, has given the invocation meanwhile.
 func (inv *Invocation) join() (cancel *engine.Outcome, err error) {
-	if inv.out.Load() == 0 {
+	if inv.out.Load() == 0 || mutant.Is(mutant.EndWithoutJoin) {
 		return inv.e.cancel.Load(), nil
 	}
 	c := inv.c
