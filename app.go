@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/probe"
 	"github.com/pawl-go/pawl/internal/runtime"
 )
 
@@ -84,6 +85,8 @@ type App struct {
 	cfg Config
 	eng engine.Engine
 	reg registry
+	// probe is told what methods do, in a test; nil otherwise.
+	probe probe.Probe
 
 	// comp is there from Start on.
 	comp atomic.Pointer[runtime.Component]
@@ -115,7 +118,7 @@ func Open(ctx context.Context, engineURL string, cfg Config) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open app %s: %w", cfg.App, err)
 	}
-	return &App{cfg: cfg, eng: eng}, nil
+	return &App{cfg: cfg, eng: eng, probe: probeOf(eng)}, nil
 }
 
 // Start makes the component a member of the application; requests for the

@@ -255,6 +255,20 @@ func (c *Value[T]) forget() {
 	}
 }
 
+func (c *Value[T]) touched() bool {
+	if !c.is(decoded) || c.is(dirty) {
+		return false
+	}
+	var was T
+	if c.is(hasRec) && decode(c.inst.t.codec, c.rec, &was) != nil {
+		return false
+	}
+	// Encoded by the same codec: what is recorded may have been written otherwise.
+	before, errBefore := encode(c.inst.t.codec, was)
+	after, errAfter := encode(c.inst.t.codec, c.v)
+	return errBefore == nil && errAfter == nil && !bytes.Equal(before, after)
+}
+
 // undecode goes back to the recorded bytes.
 func (c *Value[T]) undecode() {
 	var zero T

@@ -28,6 +28,8 @@ type durable interface {
 	discard()
 	// forget drops a decoded value that code may still hold.
 	forget()
+	// touched reports whether a decoded value was changed in place.
+	touched() bool
 	// contents are the types to be encoded.
 	contents() []reflect.Type
 	isMap() bool

@@ -32,6 +32,8 @@ type progress struct {
 	loose   *looseState
 	err     error // a write that could not be encoded fails the method
 	depth   int32 // of Invoke
+	// running is the innermost method; kept for a probe only.
+	running *runtime.Invocation
 }
 
 var progresses = sync.Pool{New: func() any { return &progress{} }}
@@ -157,11 +159,15 @@ func (i *instance) Deactivate() {
 func (i *instance) Invoke(inv *runtime.Invocation, m *runtime.Method, payload []byte) (res runtime.Result) {
 	i.begin()
 	if i.depth++; i.depth > 1 {
+		i.reportTouched()
 		i.forget()
 	}
 	ended := false
 	defer i.leave(&res, &ended)
 	host := m.Host.(*method) // made by addMethod
+	if i.t.app.probe != nil {
+		defer i.observe(inv)()
+	}
 	res = (*host.thunk.Load())(i, inv, payload)
 	ended = true
 	return res
@@ -249,6 +255,9 @@ func (i *instance) Settle() {
 		return
 	}
 	i.forget()
+	if i.t.app.probe != nil {
+		i.Deactivate() // a test has it dropped after each outcome
+	}
 	if i.depth == 0 && len(i.dirty) == 0 && i.loose == nil && i.err == nil {
 		progresses.Put(i.progress)
 		i.progress = nil

@@ -163,6 +163,7 @@ func (c *mapCell) encoded(dst []write) ([]write, []byte, error) { //nolint:unpar
 func (c *mapCell) recorded([]byte) { c.pending = nil }
 func (c *mapCell) discard()        { c.pending = nil }
 func (c *mapCell) forget()         {}
+func (c *mapCell) touched() bool   { return false } // what Get returned is the caller's
 
 // checkEntry refuses a map's entry that is over a limit.
 func (i *instance) checkEntry(cell fmt.Stringer, key string, value []byte) error {

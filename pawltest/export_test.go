@@ -1,0 +1,56 @@
+package pawltest
+
+import (
+	"testing"
+	"time"
+)
+
+// Find is Explore, but returns the report of the first failure instead of failing
+// the test, and how many schedules it took.
+func Find(t *testing.T, scenario func(*World), opts ...Option) (report, schedule string, tried int) {
+	t.Helper()
+	cfg, err := newConfig(opts, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &explorer{t: t, cfg: cfg, scenario: scenario, began: time.Now()}
+	w := e.explore()
+	t.Log(e.tally())
+	if w == nil {
+		return "", "", e.total()
+	}
+	return w.report(), w.plan.String(), e.total()
+}
+
+// Replay runs one schedule, and gives its timeline and what it says.
+func Replay(t *testing.T, schedule string, scenario func(*World), opts ...Option) (timeline, report string) {
+	t.Helper()
+	cfg, err := newConfig(opts, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := parseSchedule(schedule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := play(t, cfg, s, scenario)
+	if w.Failed() {
+		report = w.report()
+	}
+	return w.Timeline(), report
+}
+
+// Schedules of an exploration, in order.
+func SchedulesOf(t *testing.T, scenario func(*World), opts ...Option) []string {
+	t.Helper()
+	cfg, err := newConfig(opts, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := play(t, cfg, schedule{seed: cfg.seed}, scenario)
+	list := []string{w.plan.String()}
+	for _, s := range w.more() {
+		list = append(list, s.String())
+	}
+	return list
+}

@@ -1,0 +1,260 @@
+package pawltest
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"github.com/pawl-go/pawl/internal/probe"
+)
+
+// schedule lets the world go on, one move at a time, until the scenario has
+// ended. A move is made when nothing runs: one held goroutine goes on, or dies
+// with its process, or one answer arrives. So there is one order of all that
+// happens, and it depends on nothing but the seed and the failures.
+func (w *World) schedule() {
+	for {
+		synctest.Wait()
+		select {
+		case <-w.done:
+			return
+		default:
+		}
+		if w.tooLong() {
+			return
+		}
+		if !w.move() && !w.rest() {
+			return
+		}
+	}
+}
+
+// rest lets virtual time pass until something is ready.
+func (w *World) rest() bool {
+	idle := time.NewTimer(maxIdle)
+	defer idle.Stop()
+	select {
+	case <-w.news:
+		w.days = 0
+		return true
+	case <-w.done:
+		return true
+	case <-idle.C:
+		if w.days++; w.days < maxDays && !w.client.waits() {
+			return true // it sleeps
+		}
+		w.giveUp("nothing has happened for %v of virtual time, and the scenario has not ended", time.Duration(w.days)*maxIdle)
+		return false
+	}
+}
+
+func (w *World) tooLong() bool {
+	w.mu.Lock()
+	w.mu.moves++
+	moves := w.mu.moves
+	w.mu.Unlock()
+	if moves <= maxMoves {
+		return false
+	}
+	w.giveUp("the run has not ended after %d steps: does a method call itself, or ask for another attempt, for ever?", maxMoves)
+	return true
+}
+
+// giveUp fails a run whose scenario cannot be waited for.
+func (w *World) giveUp(format string, args ...any) {
+	w.Errorf(format, args...)
+	w.client.cancel()
+}
+
+// move makes one move; false if there is none.
+func (w *World) move() bool {
+	if do, ok := w.takeAsk(false); ok {
+		do()
+		return true
+	}
+	w.mu.Lock()
+	moves := w.moves()
+	if len(moves) > 1 {
+		w.mu.choice = true
+	}
+	w.mu.Unlock()
+	if len(moves) == 0 {
+		do, ok := w.takeAsk(true)
+		if ok {
+			do()
+		}
+		return ok
+	}
+	m := moves[0]
+	if len(moves) > 1 {
+		m = moves[w.rng.IntN(len(moves))]
+	}
+	m()
+	return true
+}
+
+func (w *World) takeAsk(idle bool) (do func(), ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.IndexFunc(w.mu.asks, func(a *ask) bool { return a.idle == idle })
+	if i < 0 {
+		return nil, false
+	}
+	a := w.mu.asks[i]
+	w.mu.asks = slices.Delete(w.mu.asks, i, i+1)
+	return func() { a.do(); close(a.done) }, true
+}
+
+// moves gives what can be done now, in an order that does not depend on which
+// goroutine was faster. mu is held.
+func (w *World) moves() []func() {
+	slices.SortStableFunc(w.mu.answers, func(a, b *answer) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), a.resp.ID.Compare(b.resp.ID))
+	})
+	slices.SortStableFunc(w.mu.ready, func(a, b *ready) int {
+		return cmp.Or(cmp.Compare(a.on.c.rank, b.on.c.rank), a.place.compare(&b.place))
+	})
+	for _, r := range w.mu.ready {
+		if r.place.step == AfterOutcome && !r.on.c.paused {
+			return []func(){func() { w.goOn(r) }} // no code of anybody follows: no choice
+		}
+	}
+	var moves []func()
+	for _, a := range w.mu.answers {
+		if a.to == nil || !a.to.c.paused {
+			moves = append(moves, func() { w.arrive(a) })
+		}
+	}
+	for _, r := range w.mu.ready {
+		if !r.on.c.paused {
+			moves = append(moves, func() { w.goOn(r) })
+		}
+	}
+	return moves
+}
+
+// rank orders answers by who waits, the client first.
+func (a *answer) rank() int {
+	if a.to == nil {
+		return -1
+	}
+	return a.to.c.rank
+}
+
+// arrive brings an answer to who waits for it.
+func (w *World) arrive(a *answer) {
+	w.mu.Lock()
+	i := slices.Index(w.mu.answers, a)
+	w.mu.answers = slices.Delete(w.mu.answers, i, i+1)
+	w.mu.Unlock()
+	if a.to == nil {
+		w.client.respond(a.resp)
+		return
+	}
+	a.to.handler.Respond(a.resp)
+}
+
+// goOn lets a held goroutine go on, unless this is where something is to fail.
+func (w *World) goOn(r *ready) {
+	w.mu.Lock()
+	p := &r.place
+	name := p.name()
+	w.mu.ordinals[name]++
+	if p.ordinal = w.mu.ordinals[name]; p.ordinal > 1 {
+		name = p.name()
+	}
+	w.mu.visited = append(w.mu.visited, visit{name, r.alone})
+	fails, alone := w.failsAt(p, name)
+	if !fails {
+		w.mu.ready = slices.DeleteFunc(w.mu.ready, func(x *ready) bool { return x == r })
+	}
+	w.mu.Unlock()
+	switch {
+	case fails && alone:
+		w.killComponent(r.on.c, p)
+		w.restart(r.on.c)
+	case fails:
+		w.crash(p)
+	default:
+		close(r.wake)
+	}
+}
+
+// failsAt reports whether a failure is due at a place. mu is held.
+func (w *World) failsAt(p *place, name string) (fails, alone bool) {
+	if w.mu.next < len(w.plan.failures) && w.plan.failures[w.mu.next].at == name {
+		alone = w.plan.failures[w.mu.next].alone
+		w.mu.next++
+		w.mu.behind = len(w.mu.visited)
+		return true, alone
+	}
+	i := slices.IndexFunc(w.mu.once, func(f nextFailure) bool { return f.fits(p) })
+	if i < 0 {
+		return false, false
+	}
+	w.mu.once = slices.Delete(w.mu.once, i, i+1)
+	return true, false
+}
+
+// hold keeps the calling goroutine at a place until it is its turn. If its
+// component dies meanwhile, it never goes on: at the end of the world it ends,
+// as code of a dead process does, without another line of it being run.
+func (w *World) hold(on *session, p place) {
+	r := &ready{place: p, on: on, wake: make(chan struct{})}
+	w.mu.Lock()
+	if on.dead.Load() || w.mu.ending {
+		w.mu.Unlock()
+		w.bury()
+	}
+	r.alone = len(w.mu.components) > 1
+	w.mu.ready = append(w.mu.ready, r)
+	w.mu.Unlock()
+	w.tell()
+	select {
+	case <-r.wake:
+	case <-w.over:
+		runtime.Goexit()
+	}
+}
+
+// bury holds the calling goroutine, of a dead component, for good.
+func (w *World) bury() {
+	<-w.over
+	runtime.Goexit()
+}
+
+// nextFailure is one asked for by FailNext.
+type nextFailure struct {
+	step   Step
+	kind   string // of the actor; "" for any
+	method string // "" for any
+}
+
+func (f nextFailure) fits(p *place) bool {
+	return f.step == p.step && (f.method == "" || f.method == p.run.Method) && (f.kind == "" || f.kind == p.run.Actor.Type)
+}
+
+// FailNext lets the process die, and start again, the next time that a method
+// comes to a step. The method is named by its method expression; nil stands for
+// any:
+//
+//	w.FailNext(pawltest.BeforeOutcome, (*Account).Withdraw)
+func (w *World) FailNext(s Step, method any) {
+	w.Helper()
+	f := nextFailure{step: s}
+	if steps[s] == "" {
+		w.Fatalf("FailNext: %q is no step", s)
+	}
+	if method != nil {
+		var err error
+		if f.method, err = probe.MethodName(method); err != nil {
+			w.Fatalf("FailNext: %v", err)
+		}
+		f.kind = probe.TypeName(method)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.once = append(w.mu.once, f)
+}
