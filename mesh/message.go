@@ -1,0 +1,163 @@
+package mesh
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/pawl-go/pawl/mesh/internal/wire"
+)
+
+// MessageType registers a type of messages or replies under a stable name; see
+// [Message] and [BinaryMessage]. It goes into Config.Messages.
+type MessageType struct {
+	name string
+	typ  reflect.Type
+	bind func(Codec) messageType
+}
+
+// Message registers M under name, encoded by the node's codec; a []byte or a
+// string type goes as it is. Both nodes need the same name for it; the name is at
+// most 255 bytes. M is a concrete type: an interface is no message, its
+// implementations are.
+func Message[M any](name string) MessageType {
+	return MessageType{name, reflect.TypeFor[M](), func(c Codec) messageType {
+		t := &messageOf[M]{name: name}
+		switch t.Type().Kind() {
+		case reflect.String:
+			t.append = func(dst []byte, m M) ([]byte, error) { return append(dst, reflect.ValueOf(m).String()...), nil }
+			t.parse = func(b []byte) (m M, err error) { reflect.ValueOf(&m).Elem().SetString(string(b)); return m, nil }
+		case reflect.Slice:
+			if t.Type().Elem().Kind() == reflect.Uint8 {
+				t.append = func(dst []byte, m M) ([]byte, error) { return append(dst, reflect.ValueOf(m).Bytes()...), nil }
+				t.parse = func(b []byte) (m M, err error) {
+					reflect.ValueOf(&m).Elem().SetBytes(append([]byte{}, b...))
+					return m, nil
+				}
+			}
+		}
+		if t.append == nil {
+			t.append = func(dst []byte, m M) ([]byte, error) { return c.Append(dst, m) }
+			t.parse = func(b []byte) (m M, err error) { err = c.Decode(b, &m); return m, err }
+		}
+		return t
+	}}
+}
+
+// BinaryMessage registers M under name with functions of its own instead of the
+// codec: appendTo appends m to dst and returns it; parse reads what appendTo
+// wrote, and must not keep data. Nothing is allocated for them, so this is the
+// fast way.
+func BinaryMessage[M any](name string, appendTo func(dst []byte, m M) ([]byte, error), parse func(data []byte) (M, error)) MessageType {
+	return MessageType{name, reflect.TypeFor[M](), func(Codec) messageType {
+		return &messageOf[M]{name: name, append: appendTo, parse: parse}
+	}}
+}
+
+// messageType is a registered type whose Go type is not known at compile time.
+type messageType interface {
+	Name() string
+	Type() reflect.Type
+	appendAny(dst []byte, m any) ([]byte, error)
+	parseAny(b []byte) (any, error)
+}
+
+// messageOf is a registered type.
+type messageOf[M any] struct {
+	name   string
+	append func(dst []byte, m M) ([]byte, error)
+	parse  func(b []byte) (M, error)
+}
+
+func (t *messageOf[M]) Name() string       { return t.name }
+func (t *messageOf[M]) Type() reflect.Type { return reflect.TypeFor[M]() }
+
+func (t *messageOf[M]) appendAny(dst []byte, m any) ([]byte, error) { return t.append(dst, m.(M)) }
+func (t *messageOf[M]) parseAny(b []byte) (any, error)              { return t.parse(b) }
+
+// registry is what a node knows of types. It does not change after Start.
+type registry struct {
+	codec  Codec
+	byName map[string]messageType
+	byType map[reflect.Type]messageType
+}
+
+func newRegistry(codec Codec, types []MessageType) (*registry, error) {
+	r := &registry{codec, map[string]messageType{}, map[reflect.Type]messageType{}}
+	for _, t := range types {
+		switch {
+		case t.bind == nil:
+			return nil, fmt.Errorf("register message: the zero MessageType; use Message or BinaryMessage")
+		case t.name == "" || len(t.name) > wire.MaxName:
+			return nil, fmt.Errorf("register message %v: a name has 1 to %d bytes, not %d", t.typ, wire.MaxName, len(t.name))
+		case t.typ.Kind() == reflect.Interface:
+			return nil, fmt.Errorf("register message %q: %v is an interface; register the types that implement it", t.name, t.typ)
+		}
+		if other := r.byName[t.name]; other != nil {
+			return nil, fmt.Errorf("register message %q: %v and %v have the same name", t.name, other.Type(), t.typ)
+		}
+		if other := r.byType[t.typ]; other != nil {
+			return nil, fmt.Errorf("register message %v: it has two names, %q and %q", t.typ, other.Name(), t.name)
+		}
+		m := t.bind(codec)
+		r.byName[t.name], r.byType[t.typ] = m, m
+	}
+	return r, nil
+}
+
+// appendReply appends a reply's value, and says in which form and of which type.
+func (r *registry) appendReply(dst []byte, v any) (out []byte, form wire.Form, typ string, err error) {
+	if v == nil {
+		return dst, wire.Coded, "", nil
+	}
+	if t := r.byType[reflect.TypeOf(v)]; t != nil {
+		out, err = t.appendAny(dst, v)
+		return out, wire.Coded, t.Name(), err
+	}
+	switch v := v.(type) {
+	case []byte:
+		return append(dst, v...), wire.Bytes, "", nil
+	case string:
+		return append(dst, v...), wire.Text, "", nil
+	}
+	out, err = r.codec.Append(dst, v)
+	return out, wire.Coded, "", err
+}
+
+// decodeReply reads a reply's value as R.
+func decodeReply[R any](r *registry, form wire.Form, typ string, payload []byte) (out R, err error) {
+	switch {
+	case form == wire.Bytes:
+		return replyAs[R](payload)
+	case form == wire.Text:
+		return replyAs[R](string(payload))
+	case typ != "":
+		t := r.byName[typ]
+		if t == nil {
+			return out, fmt.Errorf("a reply of type %q, which is not registered on this node", typ)
+		}
+		v, err := t.parseAny(payload)
+		if err != nil {
+			return out, err
+		}
+		return replyAs[R](v)
+	case len(payload) == 0:
+		return out, nil // nil
+	}
+	if t := r.byType[reflect.TypeFor[R]()]; t != nil {
+		return out, fmt.Errorf("a reply of no registered type, want %q", t.Name())
+	}
+	err = r.codec.Decode(payload, &out)
+	return out, err
+}
+
+// replyAs is for a value that is a Go value already.
+func replyAs[R any](v any) (out R, err error) {
+	if v == nil {
+		return out, nil
+	}
+	out, ok := v.(R)
+	if !ok {
+		return out, fmt.Errorf("a reply of type %T, want %v", v, reflect.TypeFor[R]())
+	}
+	return out, nil
+}

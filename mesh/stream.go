@@ -1,0 +1,293 @@
+package mesh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pawl-go/pawl/mesh/internal/sendq"
+	"github.com/pawl-go/pawl/mesh/internal/wire"
+)
+
+// stream is one connection of a link: the control stream or a lane. It outlives
+// its connection: while it has none it is detached, and takes nothing.
+//
+// Who sends puts a frame into the queue; a goroutine that lives while there is
+// something to write takes all that waits and writes it at once.
+type stream struct {
+	link  *link
+	index int // of the lane; -1: the control stream
+
+	received atomic.Uint64 // messages taken from the connections so far
+	writes   atomic.Uint64 // batches written; with writing, tells if one is stuck
+	writing  atomic.Bool
+
+	lastWrites uint64 // as checkStuck last saw it
+	stuck      int    // how often it has seen the same
+
+	mu       sync.Mutex // guards what follows
+	queue    sendq.Queue
+	conn     net.Conn // nil: detached
+	flushing bool     // a goroutine writes
+	sent     uint64   // messages put into the queue so far
+	lost     uint64   // of these, those that are known never to have arrived
+	waiters  waitlist // for room
+	drained  chan struct{}
+	finished bool // the peer sends no more on it
+
+	users sync.WaitGroup // goroutines on the connection
+	asm   sendq.Assembler
+}
+
+const controlStream = -1
+
+var (
+	errDetached = errors.New("the connection is lost")
+	errFull     = errors.New("full")
+)
+
+func newStream(l *link, index int) *stream {
+	limits := &l.node.cfg.Limits
+	s := &stream{link: l, index: index}
+	s.queue = sendq.Queue{MaxCount: limits.LaneMessages, MaxBytes: limits.LaneBytes}
+	return s
+}
+
+// push queues a message to an actor. It waits for room if wait is true; the error
+// is errDetached, errFull or that of ctx, and the frame is then still the caller's.
+func (s *stream) push(ctx context.Context, target string, frame *buffer, wait bool) error {
+	s.mu.Lock()
+	for s.conn != nil && !s.queue.Room(len(frame.b)) {
+		if !wait {
+			s.mu.Unlock()
+			return errFull
+		}
+		turn := s.waiters.join()
+		s.mu.Unlock()
+		select {
+		case <-turn:
+			s.mu.Lock()
+		case <-ctx.Done():
+			s.mu.Lock()
+			s.waiters.leave(turn)
+			s.mu.Unlock()
+			return ctx.Err()
+		}
+	}
+	if s.conn == nil {
+		s.mu.Unlock()
+		return errDetached
+	}
+	s.sent++
+	s.enqueue(target, frame, true)
+	s.mu.Unlock()
+	s.link.node.giveBuffer(frame)
+	return nil
+}
+
+// pushAlways queues what waits for no room: a reply, or a frame of the control
+// stream. It takes the frame, and reports whether there is a connection.
+func (s *stream) pushAlways(target string, frame *buffer) bool {
+	s.mu.Lock()
+	if s.conn == nil {
+		s.mu.Unlock()
+		s.link.node.giveBuffer(frame)
+		return false
+	}
+	s.enqueue(target, frame, false)
+	stuck := s.queue.Bytes() > s.link.node.cfg.Limits.StreamBytes
+	s.mu.Unlock()
+	s.link.node.giveBuffer(frame)
+	if stuck {
+		s.link.fail(fmt.Errorf("%d bytes wait for a peer that does not read", s.queueBytes()))
+	}
+	return true
+}
+
+func (s *stream) queueBytes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue.Bytes()
+}
+
+// enqueue queues a frame and sees to it that somebody writes; s.mu is held.
+func (s *stream) enqueue(target string, frame *buffer, counted bool) {
+	s.queue.Push(target, frame.b, counted)
+	if len(frame.b) > wire.FragmentSize {
+		frame.b = nil // the queue has it
+	}
+	if !s.flushing {
+		s.flushing = true
+		s.users.Add(1)
+		go s.flush(s.conn)
+	}
+}
+
+// flush writes until nothing waits.
+func (s *stream) flush(conn net.Conn) {
+	defer s.users.Done()
+	for {
+		s.mu.Lock()
+		batch := s.next(conn)
+		s.mu.Unlock()
+		if batch == nil {
+			return
+		}
+		s.writing.Store(true)
+		_, err := conn.Write(batch)
+		s.writing.Store(false)
+		s.writes.Add(1)
+		if err != nil {
+			s.link.streamLost(s, conn, fmt.Errorf("write: %w", err))
+			return
+		}
+	}
+}
+
+// next takes what is to be written, or ends the flushing; s.mu is held.
+func (s *stream) next(conn net.Conn) []byte {
+	if s.conn != conn {
+		return nil // flushing is the next connection's
+	}
+	batch := s.queue.Batch()
+	s.waiters.wake(s.queue.Free())
+	if batch == nil {
+		s.flushing = false
+		if s.drained != nil {
+			close(s.drained)
+			s.drained = nil
+		}
+	}
+	return batch
+}
+
+// awaitDrained waits until all that is queued now has been handed to the
+// connection, or it is lost.
+func (s *stream) awaitDrained(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.flushing {
+		s.mu.Unlock()
+		return nil
+	}
+	if s.drained == nil {
+		s.drained = make(chan struct{})
+	}
+	drained := s.drained
+	s.mu.Unlock()
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// attach gives the stream a connection. The one before it has been detached, and
+// its goroutines have ended.
+func (s *stream) attach(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conn = conn
+	s.asm = sendq.Assembler{MaxTotal: MaxMessage}
+}
+
+// detach takes conn from the stream, or any if it is nil, and forgets what waits.
+// It reports whether it had it.
+func (s *stream) detach(conn net.Conn) bool {
+	s.mu.Lock()
+	had := s.conn
+	if had == nil || conn != nil && had != conn {
+		s.mu.Unlock()
+		return false
+	}
+	s.conn = nil
+	s.flushing = false
+	s.queue.Clear()
+	s.waiters.wake(s.waiters.len())
+	if s.drained != nil {
+		close(s.drained)
+		s.drained = nil
+	}
+	s.mu.Unlock()
+	had.Close() // what it says no longer matters
+	return true
+}
+
+// start begins to read.
+func (s *stream) start() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == nil {
+		return
+	}
+	conn := s.conn
+	s.users.Go(func() { s.read(conn) })
+}
+
+// Sizes of a read buffer: it grows while reads fill it.
+const (
+	minRead = 4 << 10
+	maxRead = 128 << 10
+)
+
+// read takes frames off the connection until it is lost.
+func (s *stream) read(conn net.Conn) {
+	buf := make([]byte, minRead)
+	var from, to int
+	for {
+		n, err := conn.Read(buf[to:])
+		if err != nil {
+			s.link.streamLost(s, conn, fmt.Errorf("read: %w", err))
+			return
+		}
+		if s.index == controlStream {
+			s.link.heard()
+		}
+		full := n == len(buf)-to
+		to += n
+		used, err := s.frames(buf[from:to])
+		from += used
+		if err != nil {
+			s.link.node.malformed(s, err)
+			s.link.streamLost(s, conn, err)
+			return
+		}
+		if full && from == to && len(buf) < maxRead {
+			buf, from, to = make([]byte, min(4*len(buf), maxRead)), 0, 0
+		}
+		buf, from, to = s.compact(buf, from, to)
+	}
+}
+
+// compact makes room behind what is there of the next frame.
+func (s *stream) compact(buf []byte, from, to int) ([]byte, int, int) {
+	if from == to {
+		return buf, 0, 0
+	}
+	rest := buf[from:to]
+	if need := wire.Need(rest); need > len(buf) {
+		bigger := make([]byte, maxRead)
+		return bigger, 0, copy(bigger, rest)
+	}
+	if len(buf)-to < len(buf)/2 || len(buf)-from < wire.Need(rest) {
+		return buf, 0, copy(buf, rest)
+	}
+	return buf, from, to
+}
+
+// frames handles the whole frames at the start of buf, and returns their length.
+func (s *stream) frames(buf []byte) (used int, err error) {
+	for {
+		k, body, n, err := wire.Next(buf[used:])
+		if n == 0 || err != nil {
+			return used, err
+		}
+		used += n
+		if err := s.handle(k, body, n); err != nil {
+			s.link.node.malformed(s, err)
+		}
+	}
+}
