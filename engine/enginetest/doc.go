@@ -14,7 +14,8 @@
 //	(8) the caller fails after placing the call, before it begins
 //
 // Tests wait for events, never for time: a script says what it does
-// ([World.Say]), and stops at gates that the test opens.
+// ([World.Say]), and stops at gates that the test opens. What each test does is
+// traced and held to the semantics, whatever it expects itself ([World.Allowed]).
 package enginetest
 
 import (
@@ -54,7 +55,10 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		t.Run(s.name, func(t *testing.T) {
 			for _, tc := range s.tests {
 				t.Run(tc.name, func(t *testing.T) {
-					tc.run(NewWorld(t, newHarness(t)))
+					var w *World
+					t.Cleanup(func() { w.Allowed() }) // once all has ended
+					w = NewWorld(t, newHarness(t))
+					tc.run(w)
 				})
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/trace"
 	"github.com/pawl-go/pawl/internal/runtime"
+	"github.com/pawl-go/pawl/spec/check"
 )
 
 // patience is how long a test waits for an event that must come.
@@ -82,6 +83,14 @@ func (w *World) end() {
 
 // Trace gives what has been traced so far, of all lives.
 func (w *World) Trace() []trace.Event { return w.trace.Events() }
+
+// Allowed fails the test if its trace is not allowed by the semantics.
+func (w *World) Allowed() {
+	w.Helper()
+	if _, err := check.Slice(w.Trace(), check.Options{}); err != nil {
+		w.Errorf("%v", err)
+	}
+}
 
 // On gives a method ("Type.method") its script, on every component to come.
 func (w *World) On(name string, s Script) { w.scripts[name] = s }

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-go/pawl/engine/trace"
 	"github.com/pawl-go/pawl/internal/mutant"
 	"github.com/pawl-go/pawl/internal/runtime"
+	"github.com/pawl-go/pawl/spec/check"
 )
 
 // scene is a run in which a mutant shows. Run with the right program its trace
@@ -91,8 +92,15 @@ func TestScenes(t *testing.T) {
 	for _, s := range scenes {
 		tested = append(tested, s.mutant)
 		t.Run(s.mutant.String(), func(t *testing.T) {
-			if events := play(t, s, false); !t.Failed() && s.shows(events) {
+			events := play(t, s, false)
+			if t.Failed() {
+				return
+			}
+			if s.shows(events) {
 				t.Errorf("the fault shows without the mutant:\n%s", lines(events))
+			}
+			if _, err := check.Slice(events, check.Options{}); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -14,7 +14,7 @@ var arrows = map[string][]string{
 	"engine":            {"engine/chain", "engine/trace"},
 	"engine/chain":      {"engine"},
 	"engine/trace":      {},
-	"engine/enginetest": {"engine", "engine/chain", "engine/trace", "internal/runtime"}, // it drives an engine with the real runtime
+	"engine/enginetest": {"engine", "engine/chain", "engine/trace", "internal/runtime", "spec/check"}, // it drives an engine with the real runtime
 	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "internal/mutant", "queue/..."},
 	"internal/mutant":   {},
 	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/mutant", "internal/runtime/..."},
