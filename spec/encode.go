@@ -98,6 +98,7 @@ func appendMessage(b []byte, m Message) []byte {
 func appendProcess(b []byte, p Process) []byte {
 	b = attempt(b, p.Attempt)
 	b = number(append(text(b, p.Actor), flag(p.Zombie)), p.Point.PC)
+	b = number(b, p.Point.Sent)
 	b = text(text(text(text(b, p.Method), p.Point.V), p.Point.X), p.Point.Y)
 	b = list(b, p.Calls, text[ID])
 	b = list(b, p.Waits, text[ID])

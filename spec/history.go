@@ -200,7 +200,7 @@ func (h *History) operated(m *Moment) {
 	case RuleForce:
 		l.Told, l.Answer, l.Live = true, e.Value, nil
 	case RuleGone:
-		if l.Told && !l.Parked {
+		if m.Asked.Void && m.Asked.Step == e.By.Step {
 			h.end(l.ID, ByOperator, l.Answer)
 		}
 	case RuleRefuse:

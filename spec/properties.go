@@ -100,7 +100,7 @@ func HappenBefore(m *Moment) string {
 	}
 	i := m.Event.By.ID
 	for at := range m.State.F {
-		if q := &m.State.F[at]; !q.Response && m.History.Descends(q.ID, i) {
+		if q := &m.State.F[at]; !q.Response && !q.Void && m.History.Descends(q.ID, i) {
 			return fmt.Sprintf("%s begins while %s, called by an earlier attempt of it, is in F", i, q.ID)
 		}
 	}

@@ -139,8 +139,10 @@ func (s *State) Overrule(i ID, v Value) error {
 }
 
 // Force is an operator's cancel of what runs, with force: the attempt is
-// fenced, whoever waits gets v at once, and the request stays in its place
-// until its code has returned (see Gone), so that its actor stays locked.
+// fenced, whoever waits gets v at once, and a tomb stays in the request's place
+// until its code has returned (see Gone), so that its actor stays locked. What
+// it has called goes on: the tomb's caller is joined with it, and what of it is
+// on the same actor comes next there.
 func (s *State) Force(i ID, v Value) error {
 	q, p := s.Request(i), s.Live(i)
 	switch {
@@ -151,17 +153,42 @@ func (s *State) Force(i ID, v Value) error {
 	}
 	s.effect()
 	p.Zombie = true
-	tomb := *q
+	was, tomb := *q, *q
 	tomb.Kind, tomb.Return, tomb.Sender, tomb.Once = Tell, "", Attempt{}, false
 	tomb.Decided, tomb.Verdict, tomb.Void = true, v, true
-	r := Message{ID: i, Kind: q.Kind, Return: q.Return, Sender: q.Sender, Once: q.Once, Response: true, Value: v}
-	s.dropKept(i)
-	if r.Once {
-		s.Kept = append(s.Kept, r)
-	}
 	s.replace(q, tomb)
-	if r.Kind != Tell {
-		s.append(r)
-	}
+	s.moveBehind(i, tomb.Actor)
+	s.adopt(i, &was)
+	s.answer(&was, v)
 	return nil
+}
+
+// moveBehind puts the requests for an actor that are nested in i behind i.
+func (s *State) moveBehind(i ID, a Actor) {
+	nested := func(m Message) bool { return !m.Response && m.Actor == a && s.NestedIn(m.ID, i) }
+	var first, rest []Message
+	for _, m := range s.F {
+		if nested(m) {
+			first = append(first, m)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	at := slices.IndexFunc(rest, func(m Message) bool { return m.ID == i && !m.Response })
+	s.F = slices.Insert(rest, at+1, first...)
+	s.index.stale()
+}
+
+// adopt gives what i has called to i's own caller; without one it is nobody's.
+func (s *State) adopt(i ID, q *Message) {
+	for at := range s.F {
+		m := &s.F[at]
+		switch {
+		case m.Kind != Nested || m.Return != i:
+		case q.Kind == Nested:
+			m.Return = q.Return
+		case !m.Response:
+			m.Kind, m.Return, m.Sender = Tell, "", Attempt{}
+		}
+	}
 }

@@ -106,16 +106,21 @@ func nextStep(q *Message, to Actor, method string, arg Value) Message {
 	return next
 }
 
-// respond is F - request(i) ++ (i, r, v), without the response for a tell. The
-// step of i is over: outcomes kept for it go, and its own is kept if the call
-// was made once.
+// respond is F - request(i) ++ (i, r, v), without the response for a tell.
 func (s *State) respond(i ID, v Value) {
 	q := s.Request(i)
-	r := Message{ID: i, Kind: q.Kind, Return: q.Return, Sender: q.Sender, Once: q.Once, Response: true, Value: v}
-	s.dropKept(i)
+	was := *q
 	if !s.Mutants.Has(CompletionForgotten) {
 		s.remove(q)
 	}
+	s.answer(&was, v)
+}
+
+// answer is F ++ (i, r, v) for a request that was there. The step of i is
+// over: outcomes kept for it go, and its own is kept if the call was made once.
+func (s *State) answer(q *Message, v Value) {
+	r := Message{ID: q.ID, Kind: q.Kind, Return: q.Return, Sender: q.Sender, Once: q.Once, Response: true, Value: v}
+	s.dropKept(q.ID)
 	if r.Once && s.Request(r.Return) != nil {
 		s.Kept = append(s.Kept, r)
 	}

@@ -82,6 +82,7 @@ type Point struct {
 	PC   int
 	V    Value // the argument
 	X, Y Value // local variables
+	Sent int   // requests sent so far: it names the next
 }
 
 // Process is an attempt that runs: an element of the ensemble. Its slices are
