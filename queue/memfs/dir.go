@@ -13,7 +13,7 @@ import (
 type dir struct {
 	m         *FS
 	now, kept map[string]*file
-	heldBy    []byte
+	heldBy    map[string][]byte // by the name of the lock; nil: none was ever taken
 }
 
 func (d *dir) lock() func() { d.m.mu.Lock(); return d.m.mu.Unlock }
@@ -75,20 +75,27 @@ func (d *dir) Sync() error {
 
 func (d *dir) Close() error { return nil }
 
-type lock struct{ d *dir }
-
-func (l lock) Close() error { defer l.d.lock()(); l.d.heldBy = nil; return nil }
-
-func (d *dir) Lock(_ string, holder []byte) (io.Closer, []byte, error) {
-	defer d.lock()()
-	if d.heldBy != nil {
-		return nil, d.heldBy, nil
-	}
-	d.heldBy = slices.Clone(holder)
-	return lock{d}, nil, nil
+type lock struct {
+	d    *dir
+	name string
 }
 
-func (d *dir) Locked(string) (bool, []byte, error) {
+func (l lock) Close() error { defer l.d.lock()(); delete(l.d.heldBy, l.name); return nil }
+
+func (d *dir) Lock(name string, holder []byte) (io.Closer, []byte, error) {
 	defer d.lock()()
-	return d.heldBy != nil, d.heldBy, nil
+	if by, held := d.heldBy[name]; held {
+		return nil, by, nil
+	}
+	if d.heldBy == nil {
+		d.heldBy = map[string][]byte{}
+	}
+	d.heldBy[name] = slices.Clone(holder)
+	return lock{d, name}, nil, nil
+}
+
+func (d *dir) Locked(name string) (bool, []byte, error) {
+	defer d.lock()()
+	by, held := d.heldBy[name]
+	return held, by, nil
 }

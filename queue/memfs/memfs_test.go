@@ -166,6 +166,9 @@ func TestNamesAndLocks(t *testing.T) {
 	if again, by, err := d.Lock("lock", []byte("you")); again != nil || string(by) != "me" || err != nil {
 		t.Errorf("lock again: %v, held by %q, %v", again, by, err)
 	}
+	if other, _, err := d.Lock("other", []byte("you")); other == nil || err != nil {
+		t.Errorf("another lock: %v", err)
+	}
 	if held, _, err := open(t, m.Kill()).Locked("lock"); held || err != nil {
 		t.Errorf("the lock outlives its holder: %v, %v", held, err)
 	}
