@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // writer is the appending end: one mutex, under which an entry gets its place,
@@ -16,8 +17,9 @@ type writer struct {
 	seg   *segment
 	m     []byte // mapping of seg
 	off   int64
-	limit int64 // off may not pass it: behind it is the room for the end entry
-	step  int64 // the helper is woken when off passes it
+	limit int64     // off may not pass it: behind it is the room for the end entry
+	step  int64     // the helper is woken when off passes it
+	begun time.Time // when seg became the one to write to; kept if Config.RollEvery is set
 
 	// The publishing cursor: what readers see. It lags only while slots are
 	// open.
@@ -30,6 +32,10 @@ type writer struct {
 	unflushed  []*segment
 	sealing    []*segment // over, to be sealed by the helper, in order
 	own        []*segment // held by the appender: not sealed yet
+
+	barred  string        // why nothing may be appended, see Bar; then limit is 0
+	drained chan struct{} // closed when no slot is open any more; nil: nobody waits
+	opening []byte        // the note that begins each cycle, see OpenCyclesWith
 }
 
 // Append adds an entry and returns its index; p is copied. The entry is visible
@@ -156,7 +162,8 @@ func (q *Queue) refuse(n int) error {
 }
 
 // lockFor locks the writer with room for need bytes at its reserving cursor,
-// rolling to the next cycle if it must. On an error the writer is not locked.
+// rolling to the next cycle if it must. On an error the writer is not locked. See
+// lockForNote for the same on a barred queue.
 func (q *Queue) lockFor(need int64) error {
 	w := &q.w
 	for {
@@ -167,6 +174,10 @@ func (q *Queue) lockFor(need int64) error {
 		}
 		if w.off+need <= w.limit {
 			return nil
+		}
+		if err := q.refusal(); err != nil {
+			w.Unlock()
+			return fmt.Errorf("append to queue %s: %w", q.path, err)
 		}
 		if w.next != nil {
 			q.roll()
@@ -188,8 +199,14 @@ func (q *Queue) roll() {
 	w.next = nil
 	w.own = append(w.own, next)
 	old, off := w.seg, w.off
-	w.seg, w.m, w.off, w.limit = next, next.mu.m, dataStart, next.size-entryHeader
+	w.seg, w.m, w.off = next, next.mu.m, dataStart
+	if w.barred == "" {
+		w.limit = w.room()
+	}
 	w.step = dataStart + q.stepBytes(next)
+	if q.cfg.RollEvery > 0 {
+		w.begun = q.cfg.Now()
+	}
 	q.set.Lock()
 	q.set.segs[next.cycle] = next
 	q.set.top = next.cycle
@@ -199,6 +216,10 @@ func (q *Queue) roll() {
 		it.done, it.next = true, next
 	} else {
 		q.publishEnd(old, off, next)
+	}
+	if w.opening != nil {
+		q.writeNote(w.opening)
+		q.publishDone()
 	}
 	q.kickHelper()
 }

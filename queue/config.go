@@ -68,11 +68,32 @@ type Config struct {
 	// FS is the file system, nil for the operating system's. Tests put
 	// failing and crashing ones here.
 	FS FS
+	// AnyFileSystem also takes file systems on which a mapping may differ from
+	// what others see, those of the network above all; without it they are a
+	// *FileSystemError. On such one a queue may only be used by one host at a
+	// time, and what flushes and locks are worth is that file system's affair.
+	AnyFileSystem bool
+	// Now is the clock that cycles are dated, rolled and retained by; nil means
+	// time.Now. The time between two looks at it is taken from package time.
+	Now func() time.Time
+	// RollEvery begins a new cycle when a period of this length ends, in UTC: 24
+	// hours roll at midnight, an hour on the hour, a week on Monday. It must be
+	// a second at least; 0 means that cycles roll by size only, as they always
+	// do besides. A cycle without an entry does not roll. The roll comes a moment
+	// after the hour, so the last entries of a cycle may be that much late.
+	RollEvery time.Duration
+	// Retain says which sealed cycles are deleted. The zero value keeps all.
+	Retain Retention
 	// OnRoll, when set, is told of each cycle once it is closed, flushed and
 	// trimmed. It runs on the queue's helper, one call at a time and in order;
 	// while it runs nothing is touched ahead, so it must be short. It must not
 	// call Close. For cycles that Close itself seals it runs inside Close.
 	OnRoll func(sealed CycleInfo)
+	// OnFile, when set, is told of cycle files that this process creates, lets
+	// go and deletes. It runs on a goroutine of its own, one call at a time and
+	// in order, and may use the queue but not close it; Close returns after the
+	// last call.
+	OnFile func(FileEvent)
 }
 
 // validate fills in the defaults and names the first setting that is wrong.
@@ -89,6 +110,9 @@ func (c *Config) validate() error {
 	if c.FS == nil {
 		c.FS = OS()
 	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	for _, l := range []struct {
 		name     string
 		v        int64
@@ -97,10 +121,17 @@ func (c *Config) validate() error {
 		{"CycleBytes", c.CycleBytes, MinCycleBytes, MaxCycleBytes},
 		{"FlushEvery", int64(c.FlushEvery), 1, math.MaxInt64},
 		{"Durability", int64(c.Durability), int64(Process), int64(EveryAppend)},
+		{"RollEvery", int64(c.RollEvery), 0, math.MaxInt64},
+		{"Retain.Age", int64(c.Retain.Age), 0, math.MaxInt64},
+		{"Retain.Bytes", c.Retain.Bytes, 0, math.MaxInt64},
+		{"Retain.Entries", c.Retain.Entries, 0, math.MaxInt64},
 	} {
 		if l.v < l.min || l.v > l.max {
 			return fmt.Errorf("check config: %s is %d, want %d to %d", l.name, l.v, l.min, l.max)
 		}
+	}
+	if c.RollEvery > 0 && c.RollEvery < time.Second {
+		return fmt.Errorf("check config: RollEvery is %v, want a second at least, or 0 for none", c.RollEvery)
 	}
 	if c.CycleBytes%pageSize != 0 {
 		return fmt.Errorf("check config: CycleBytes is %d, want a multiple of %d", c.CycleBytes, pageSize)

@@ -10,10 +10,7 @@ import (
 	"slices"
 )
 
-var (
-	errBadHeader = errors.New("entry header does not check")
-	errKind      = errors.New("entry of a kind this version does not know")
-)
+var errBadHeader = errors.New("entry header does not check")
 
 // cursor reads the entries of one cycle in order: from the mapping while there
 // is one, else with reads of chunk bytes, so that a cold replay does not fault
@@ -37,6 +34,9 @@ func (c *cursor) enter(s *segment, seq uint32) error {
 	opened := false
 	f, m, err := s.acquire(func() (File, []byte, error) { opened = true; return c.q.openSegment(s) })
 	if err != nil {
+		if errors.Is(err, ErrSetAside) {
+			c.q.forget(s)
+		}
 		return err
 	}
 	if opened {
@@ -50,7 +50,7 @@ func (c *cursor) enter(s *segment, seq uint32) error {
 
 func (c *cursor) leave() {
 	if c.s != nil {
-		c.q.warn("release cycle", c.s.name, c.s.release())
+		c.q.release(c.s)
 		c.s, c.f, c.m = nil, nil, nil
 	}
 }
@@ -61,6 +61,8 @@ type stepped int
 const (
 	stepNone  = stepped(iota) // nothing yet
 	stepEntry                 // an entry
+	stepNote                  // a note of replication, which has an index
+	stepLost                  // the place of an entry that is lost
 	stepSkip                  // padding, or an entry before the wanted one
 	stepEnd                   // the cycle is over
 )
@@ -77,43 +79,36 @@ func (c *cursor) next(want uint32) (at stepped, p []byte, err error) {
 	defer func() {
 		debug.SetPanicOnFault(old)
 		if r := recover(); r != nil {
-			if _, fault := r.(interface {
-				runtime.Error
-				Addr() uintptr
-			}); !fault {
-				panic(r)
-			}
-			at, p, err = stepNone, nil, c.corrupt("the page is gone, the file was cut", ErrTruncated)
+			at, p, err = stepNone, nil, c.fault(r)
 		}
 	}()
 	return c.read(want)
 }
 
+// fault turns the panic of a fault in the mapping into an error.
+func (c *cursor) fault(r any) error {
+	if _, fault := r.(interface {
+		runtime.Error
+		Addr() uintptr
+	}); !fault {
+		panic(r)
+	}
+	return c.corrupt("the page is gone, the file was cut", ErrTruncated)
+}
+
 func (c *cursor) read(want uint32) (stepped, []byte, error) {
-	w, rest, err := c.header()
-	if err != nil {
+	e, present, err := c.peek()
+	if err != nil || !present {
 		return stepNone, nil, err
 	}
-	if uint32(w) == 0 {
-		if c.m == nil { // sealed: it has an end entry
-			return stepNone, nil, c.corrupt("nothing is here, but the cycle goes on", nil)
-		}
-		return stepNone, nil, nil
-	}
-	e, err := decodeEntry(w, rest, c.s.salt, c.off)
-	if err != nil {
-		return stepNone, nil, c.corrupt(err.Error(), nil)
-	}
-	switch end := c.off + e.size(); {
+	switch {
 	case e.kind == kindEnd:
 		return stepEnd, nil, nil
-	case end > c.s.size-entryHeader:
-		return stepNone, nil, c.corrupt("entry passes the end of the cycle", nil)
 	case e.kind == kindPad:
-		c.off = end
+		c.off += e.size()
 		return stepSkip, nil, nil
 	case c.seq < want:
-		c.off, c.seq = end, c.seq+1
+		c.off, c.seq = c.off+e.size(), c.seq+1
 		return stepSkip, nil, nil
 	}
 	p, err := c.payload(e)
@@ -121,7 +116,47 @@ func (c *cursor) read(want uint32) (stepped, []byte, error) {
 		return stepNone, nil, err
 	}
 	c.off, c.seq = c.off+e.size(), c.seq+1
-	return stepEntry, p, nil
+	switch {
+	case e.kind == kindData:
+		return stepEntry, p, nil
+	case len(p) > 0 && p[0] != metaLost:
+		return stepNote, p[1:], nil
+	}
+	return stepLost, nil, nil
+}
+
+// peek decodes the header of the entry at the cursor; present is false while
+// nothing is published there.
+func (c *cursor) peek() (e entry, present bool, err error) {
+	w, rest, err := c.header()
+	if err != nil {
+		return entry{}, false, err
+	}
+	if uint32(w) == 0 {
+		if c.m == nil { // sealed: it has an end entry
+			return entry{}, false, c.corrupt("nothing is here, but the cycle goes on", nil)
+		}
+		return entry{}, false, nil
+	}
+	if e, err = decodeEntry(w, rest, c.s.salt, c.off); err != nil {
+		return entry{}, false, c.corrupt(err.Error(), nil)
+	}
+	if e.kind != kindEnd && c.off+e.size() > c.s.size-entryHeader {
+		return entry{}, false, c.corrupt("entry passes the end of the cycle", nil)
+	}
+	return e, true, nil
+}
+
+// guarded runs f; a fault in the mapping becomes an error.
+func (c *cursor) guarded(f func() error) (err error) {
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		if r := recover(); r != nil {
+			err = c.fault(r)
+		}
+	}()
+	return f()
 }
 
 // header loads the first word of the entry at the cursor, then the second.

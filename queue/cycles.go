@@ -104,7 +104,7 @@ func (q *Queue) rescan() error {
 	for c, s := range q.set.segs {
 		if _, ok := slices.BinarySearch(cycles, c); !ok {
 			delete(q.set.segs, c)
-			q.warn("close cycle", s.name, s.letGo())
+			q.letGo(s)
 		}
 	}
 	if len(cycles) > 0 {

@@ -23,9 +23,23 @@ var (
 	ErrNotFound = errors.New("no such entry")
 	// ErrReleased is wrapped when an index lies before the first kept one.
 	ErrReleased = errors.New("entry was released")
+	// ErrSetAside is wrapped when a tailer has read entries that were then taken
+	// out of the queue, because they are not in the history that it follows now
+	// (see SetAside). What is in the queue now can be read with a new tailer.
+	ErrSetAside = errors.New("what was read has been set aside")
 	// ErrTruncated is wrapped when a file is shorter than what it must hold:
 	// somebody cut it under the reader.
 	ErrTruncated = errors.New("file is truncated")
+	// errNoQueue is returned for a directory without a cycle file.
+	errNoQueue = fmt.Errorf("%w: there are no cycle files, so this is no queue; an engine has its own in the folder \"journal\" of its data", ErrNotFound)
+	// ErrBadBlock is wrapped when a block does not prove itself.
+	ErrBadBlock = errors.New("block does not check")
+	// ErrPlace is wrapped when a block or a cycle is not the one that comes next.
+	ErrPlace = errors.New("not the next one")
+	// errNotBarred is returned by Apply and BeginCycle.
+	errNotBarred = errors.New("the queue is not barred: it appends entries of its own")
+	// errOrder is returned by Search over entries that are in no order.
+	errOrder = errors.New("entries are not in order")
 	// errSlotDone is returned by the second Commit of a slot.
 	errSlotDone = errors.New("slot was committed or abandoned before")
 )
@@ -86,10 +100,51 @@ func (e *FullError) Error() string {
 // Unwrap matches ErrFull and the cause.
 func (e *FullError) Unwrap() []error { return []error{ErrFull, e.Err} }
 
+// LostError says that an entry was damaged and that Repair has given it up; its
+// bytes are in a torn-* file. The entries around it are whole.
+type LostError struct{ Index Index }
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("entry %s was damaged, and given up by a repair; its bytes are in a torn-* file beside the cycles", e.Index)
+}
+
+// PositionError says that the file of a position does not check. What it has seen
+// is not known: remove it (Queue.RemovePosition, `pawl queue positions --remove`)
+// and begin again from a place of your choice.
+type PositionError struct {
+	Path string
+	Err  error
+}
+
+func (e *PositionError) Error() string {
+	return fmt.Sprintf("read position %s: %v; remove it with `pawl queue positions --remove`, then begin again from a place that you choose",
+		e.Path, e.Err)
+}
+
+func (e *PositionError) Unwrap() error { return e.Err }
+
+// FileSystemError says that a queue lies on a file system on which a mapping may
+// differ from what others see. See Config.AnyFileSystem.
+type FileSystemError struct {
+	Path string
+	Kind string // such as "nfs"
+}
+
+func (e *FileSystemError) Error() string {
+	return fmt.Sprintf("%s is on a file system (%s) that cannot be mapped safely: put the queue on a local disk, or set AnyFileSystem if only one host uses it",
+		e.Path, e.Kind)
+}
+
+// BarredError says that nothing may be appended for now, by the order of whoever
+// directs this copy of the queue. See Queue.Bar.
+type BarredError struct{ Reason string }
+
+func (e *BarredError) Error() string { return "queue takes no entries: " + e.Reason }
+
 // CorruptError says that a file holds a bad entry, or lacks one, at a place
 // that is known to have been flushed: the disk or somebody's hand, not a crash.
-// Nothing is changed. Restore the cycle from a copy, or salvage what is readable
-// with `pawl queue dump` and go on with a new queue.
+// Nothing is changed. Restore the cycle from a copy, or go past the damage with
+// Repair, which is `pawl queue repair`.
 type CorruptError struct {
 	Path   string
 	Cycle  uint32
@@ -101,7 +156,7 @@ type CorruptError struct {
 
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("read cycle %d (%s): corrupt at offset %d, index %s: %s; "+
-		"restore the file from a copy, or salvage the rest with `pawl queue dump`",
+		"restore the file from a copy, or go past the damage with `pawl queue repair`",
 		e.Cycle, e.Path, e.Offset, e.Index, e.Reason)
 }
 

@@ -346,7 +346,7 @@ func TestAHoleInASealedCycleIsDamage(t *testing.T) {
 	if p, err := q.Read(NewIndex(2, 0)); err != nil || len(p) != 700 {
 		t.Fatal(err)
 	}
-	rep, err := Verify(dir)
+	rep, err := Verify(dir, CheckOptions{})
 	if err != nil || !rep.Damaged() {
 		t.Fatalf("verify: %+v %v", rep, err)
 	}

@@ -20,6 +20,7 @@ const (
 
 	magic       = "PAWLCYC\n"
 	version     = 1
+	versionCopy = 2 // of cycles that have a flag or a count of cuts
 	stampOffset = 64
 	headerBytes = 128 // used of the header page
 
@@ -35,7 +36,14 @@ const (
 	kindData = uint32(iota) // a message
 	kindPad                 // an abandoned slot: skipped, has no index
 	kindEnd                 // the cycle is over
-	kindMeta                // of a later format: refused
+	kindMeta                // takes an index but is no message: a note, or a place whose message is lost
+)
+
+// The first byte of the payload of a kindMeta says what it is. One without a
+// payload is a lost place too.
+const (
+	metaLost = byte(iota) // what was here is lost, see Repair; the rest is zero
+	metaNote              // of replication, see AppendNote
 )
 
 const (
@@ -105,6 +113,9 @@ type entry struct {
 
 func (e entry) size() int64 { return entrySize(e.length) }
 
+// indexed says whether the entry takes an index.
+func (e entry) indexed() bool { return e.kind == kindData || e.kind == kindMeta }
+
 // decodeEntry reads the header of the entry at off, given its first word as it
 // was loaded and the eight bytes behind it. It never looks at the payload.
 func decodeEntry(w, rest, salt uint64, off int64) (entry, error) {
@@ -120,11 +131,8 @@ func decodeEntry(w, rest, salt uint64, off int64) (entry, error) {
 		mark:   int64(mark) * align,
 		crc:    uint32(w>>32) ^ uint32(x),
 	}
-	switch {
-	case word&wordPresent == 0, e.mark > off:
+	if word&wordPresent == 0 || e.mark > off {
 		return entry{}, errBadHeader
-	case e.kind == kindMeta:
-		return entry{}, errKind
 	}
 	return e, nil
 }
@@ -136,8 +144,14 @@ type cycleHeader struct {
 	salt    uint64
 	created int64 // Unix nanoseconds
 
+	// Since version 2, and kept in version 1 files as zero.
+	cuts   uint32 // how often a tail of the cycle was set aside
+	copied bool   // the entries came from another host, and so did their marks
+
 	stamp stamp
 }
+
+const headerCopied = 1 // flag
 
 // stamp is written when a cycle is sealed or the queue is closed. It is a hint:
 // without it the cycle is scanned.
@@ -155,8 +169,15 @@ func (h *cycleHeader) encode() []byte {
 	copy(b, magic)
 	le := binary.LittleEndian
 	le.PutUint32(b[8:], version)
+	if h.copied || h.cuts > 0 {
+		le.PutUint32(b[8:], versionCopy)
+	}
 	le.PutUint32(b[12:], dataStart)
 	le.PutUint32(b[16:], h.cycle)
+	le.PutUint32(b[20:], h.cuts)
+	if h.copied {
+		le.PutUint32(b[48:], headerCopied)
+	}
 	le.PutUint64(b[24:], uint64(h.size))
 	le.PutUint64(b[32:], h.salt)
 	le.PutUint64(b[40:], uint64(h.created))
@@ -195,13 +216,15 @@ func decodeHeader(b []byte) (cycleHeader, error) {
 		return h, fmt.Errorf("decode cycle header: not a cycle file")
 	case le.Uint32(b[60:]) != checksum(b[:60]):
 		return h, fmt.Errorf("decode cycle header: check does not match")
-	case le.Uint32(b[8:]) != version || le.Uint32(b[12:]) != dataStart:
-		return h, fmt.Errorf("decode cycle header: format version %d, want %d", le.Uint32(b[8:]), version)
+	case le.Uint32(b[8:]) != version && le.Uint32(b[8:]) != versionCopy || le.Uint32(b[12:]) != dataStart:
+		return h, fmt.Errorf("decode cycle header: format version %d, want %d or %d", le.Uint32(b[8:]), version, versionCopy)
 	}
 	h.cycle = le.Uint32(b[16:])
 	h.size = int64(le.Uint64(b[24:]))
 	h.salt = le.Uint64(b[32:])
 	h.created = int64(le.Uint64(b[40:]))
+	h.cuts = le.Uint32(b[20:])
+	h.copied = le.Uint32(b[48:])&headerCopied != 0
 	if h.cycle == 0 || h.size < MinCycleBytes || h.size > MaxCycleBytes || h.size%pageSize != 0 {
 		return h, fmt.Errorf("decode cycle header: cycle %d of %d bytes", h.cycle, h.size)
 	}

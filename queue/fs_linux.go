@@ -251,3 +251,13 @@ func retry(call func() error) error {
 		}
 	}
 }
+
+// Kind asks statfs.
+func (d *osDir) Kind() (string, bool, error) {
+	var st unix.Statfs_t
+	if err := retry(func() error { return unix.Fstatfs(int(d.self.Fd()), &st) }); err != nil {
+		return "", false, fmt.Errorf("statfs: %w", err)
+	}
+	name, bad := incoherent[uint32(st.Type)]
+	return name, !bad, nil
+}

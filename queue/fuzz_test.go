@@ -76,7 +76,7 @@ func FuzzOpen(f *testing.F) {
 		buf := firstCycle(t, fsys)
 		copy(buf[int(off)%(8<<10):8<<10], b)
 		cfg.FS = fsys
-		if _, err := VerifyFS(fsys, "q"); err != nil {
+		if _, err := Verify("q", CheckOptions{FS: fsys}); err != nil {
 			t.Fatal(err)
 		}
 		q, err = Open("q", cfg)

@@ -104,7 +104,7 @@ type preparer struct {
 func (p *preparer) ahead(q *Queue) (more bool) {
 	q.w.Lock()
 	used := float64(q.w.off) / float64(q.w.seg.size)
-	idle := q.w.next == nil && !q.closed.Load()
+	idle := q.w.next == nil && !q.closed.Load() && q.w.barred == ""
 	q.w.Unlock()
 	zero := q.cfg.Durability != Process
 	if !idle || used < 0.25 || (!zero && used < 0.5) {
@@ -146,7 +146,7 @@ func (p *preparer) begin(q *Queue) error {
 	if done || p.seg != nil {
 		return nil
 	}
-	s, err := q.createCycle(p.top+1, q.cfg.CycleBytes)
+	s, err := q.createCycle(q.newCycle(p.top + 1))
 	if err != nil {
 		return err
 	}
@@ -191,11 +191,15 @@ func (p *preparer) end(q *Queue) error {
 	return nil
 }
 
-// discard removes what was prepared and never used; the queue is closed.
+// discard removes what was prepared and never used: the queue is closed, or takes
+// its cycles from elsewhere. mu is held.
 func (p *preparer) discard(q *Queue) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range []*segment{p.seg, q.w.next} {
+	q.w.Lock()
+	next := q.w.next
+	q.w.next = nil
+	p.top = q.w.seg.cycle
+	q.w.Unlock()
+	for _, s := range []*segment{p.seg, next} {
 		if s == nil {
 			continue
 		}
@@ -203,22 +207,33 @@ func (p *preparer) discard(q *Queue) {
 		if s == p.seg {
 			name += tempSuffix
 		}
-		q.warn("close spare cycle", name, errors.Join(s.letGo(), s.release()))
-		q.warn("remove spare cycle", name, q.dir.Remove(name))
+		q.letGo(s)
+		q.release(s)
+		if err := q.dir.Remove(name); err != nil {
+			q.warn("remove spare cycle", name, err)
+		} else if s != p.seg {
+			q.tell(FileDeleted, s)
+		}
 	}
-	p.seg, q.w.next = nil, nil
+	p.seg = nil
+}
+
+// newCycle is the header of a cycle of this queue's own.
+func (q *Queue) newCycle(cycle uint32) cycleHeader {
+	return newCycleHeader(cycle, q.cfg.CycleBytes, q.cfg.Now())
+}
+
+func newCycleHeader(cycle uint32, size int64, now time.Time) cycleHeader {
+	var salt [8]byte
+	_, _ = rand.Read(salt[:]) // never fails
+	return cycleHeader{cycle: cycle, size: size, salt: binary.LittleEndian.Uint64(salt[:]), created: now.UnixNano()}
 }
 
 // createCycle makes a cycle file under a temporary name, held once for the
 // appender. A disk without room gives a *FullError and leaves nothing behind.
-func (q *Queue) createCycle(cycle uint32, size int64) (*segment, error) {
-	name := cycleName(cycle)
+func (q *Queue) createCycle(h cycleHeader) (*segment, error) {
+	name, size := cycleName(h.cycle), h.size
 	tmp := name + tempSuffix
-	var salt [8]byte
-	if _, err := rand.Read(salt[:]); err != nil {
-		return nil, fmt.Errorf("create cycle %s: %w", name, err)
-	}
-	h := cycleHeader{cycle: cycle, size: size, salt: binary.LittleEndian.Uint64(salt[:]), created: time.Now().UnixNano()}
 	f, err := q.dir.Create(tmp)
 	if err != nil {
 		return nil, fmt.Errorf("create cycle %s: %w", name, full(err, q.filePath(name), size))
@@ -234,7 +249,7 @@ func (q *Queue) createCycle(cycle uint32, size int64) (*segment, error) {
 		err = errors.Join(err, f.Close(), q.dir.Remove(tmp))
 		return nil, fmt.Errorf("create cycle %s: %w", name, full(err, q.filePath(name), size))
 	}
-	s := &segment{cycle: cycle, name: name, salt: h.salt, size: size, created: time.Unix(0, h.created)}
+	s := newSegment(h)
 	s.index.room(size)
 	s.mu.file, s.mu.m, s.mu.refs = f, m, 1
 	return s, nil
@@ -260,6 +275,7 @@ func (q *Queue) installCycle(s *segment) error {
 	if err := q.dir.Sync(); err != nil {
 		return q.fail("", err)
 	}
+	q.tell(FileCreated, s)
 	return nil
 }
 
@@ -289,8 +305,9 @@ func (q *Queue) sealReady() {
 		q.w.sealing = slices.Delete(q.w.sealing, 0, 1)
 		q.w.own = slices.DeleteFunc(q.w.own, func(o *segment) bool { return o == s })
 		q.w.Unlock()
-		q.warn("release cycle", s.name, s.release())
+		q.release(s)
 		q.unmapOld()
+		q.kickTend()
 		if q.cfg.OnRoll != nil {
 			q.cfg.OnRoll(s.info(q))
 		}
@@ -311,7 +328,8 @@ func (q *Queue) flushEnd() error {
 // can be made again from the entries.
 func (q *Queue) seal(s *segment) error {
 	f, end := s.mu.file, s.end.Load()
-	st := stamp{state: stampSealed, count: s.count.Load(), used: end, at: time.Now().UnixNano()}
+	st := stamp{state: stampSealed, count: s.count.Load(), used: end, at: q.cfg.Now().UnixNano()}
+	s.ended.Store(st.at)
 	index := s.index.encode()
 	if _, err := f.WriteAt(index, end); err == nil {
 		st.indexLen, st.indexCRC = uint32(len(index)/8), checksum(index)
@@ -335,7 +353,7 @@ func (q *Queue) seal(s *segment) error {
 func (q *Queue) stampClosed() {
 	q.w.Lock()
 	s := q.w.pseg
-	st := stamp{state: stampClosed, count: q.w.pseq, used: q.w.poff, at: time.Now().UnixNano()}
+	st := stamp{state: stampClosed, count: q.w.pseq, used: q.w.poff, at: q.cfg.Now().UnixNano()}
 	q.w.Unlock()
 	_, err := s.mu.file.WriteAt(st.encode(s.salt), stampOffset)
 	if err == nil {

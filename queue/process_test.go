@@ -191,7 +191,7 @@ func TestKill9(t *testing.T) {
 		}
 		mustClose(t, q)
 	}
-	if rep, err := Verify(dir); err != nil || len(rep.Problems) > 0 {
+	if rep, err := Verify(dir, CheckOptions{}); err != nil || len(rep.Problems) > 0 {
 		t.Fatalf("verify: %+v %v", rep.Problems, err)
 	}
 }
@@ -290,7 +290,7 @@ func TestTheLockNamesItsHolder(t *testing.T) {
 	if !strings.Contains(err.Error(), strconv.Itoa(cmd.Process.Pid)) {
 		t.Fatalf("the message does not name the process: %v", err)
 	}
-	r, err := Verify(dir)
+	r, err := Verify(dir, CheckOptions{})
 	if err != nil || !r.Appending || r.Holder.PID != cmd.Process.Pid {
 		t.Fatalf("verify: %+v %v", r, err)
 	}

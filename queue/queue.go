@@ -32,8 +32,10 @@ type Queue struct {
 	path     string
 	cfg      Config
 	readOnly bool
-	lock     io.Closer
-	recovery *Recovery
+	// positions: a read-only queue whose tailers may have names.
+	positions bool
+	lock      io.Closer
+	recovery  *Recovery
 
 	last    atomic.Uint64 // Index published
 	durable atomic.Uint64 // Index flushed
@@ -43,6 +45,8 @@ type Queue struct {
 	w     writer
 	flush flusher
 	prep  preparer
+	// releasing is held while cycles are deleted, one after the other.
+	releasing sync.Mutex
 	// touching is held by the helper while it flushes what it has touched.
 	touching sync.Mutex
 
@@ -60,11 +64,13 @@ type Queue struct {
 
 	waiting tailWaiters
 	reader  follower // what a read-only queue has seen of the end
+	teller  fileTeller
 
-	kick   chan struct{} // wakes the helper; one slot: a kick is never lost and never queued twice
-	quit   chan struct{}
-	owned  sync.WaitGroup
-	ending sync.Once
+	kick    chan struct{} // wakes the helper; one slot: a kick is never lost and never queued twice
+	tending chan struct{} // wakes tend; the same
+	quit    chan struct{}
+	owned   sync.WaitGroup
+	ending  sync.Once
 }
 
 // Open opens the queue in dir for appending, made if it is missing, and takes
@@ -77,7 +83,7 @@ func Open(dir string, cfg Config) (*Queue, error) {
 		return nil, fmt.Errorf("open queue %s: %w", dir, err)
 	}
 	q := newQueue(dir, cfg)
-	d, err := cfg.FS.OpenDir(dir, true)
+	d, err := openDir(cfg.FS, dir, true, cfg.AnyFileSystem)
 	if err != nil {
 		return nil, fmt.Errorf("open queue %s: %w", dir, err)
 	}
@@ -93,6 +99,13 @@ func Open(dir string, cfg Config) (*Queue, error) {
 	}
 	q.owned.Go(q.help)
 	q.owned.Go(q.flushBehind)
+	q.owned.Go(q.announce)
+	if cfg.RollEvery > 0 || cfg.Retain != (Retention{}) {
+		q.owned.Go(q.tend)
+	}
+	if cfg.OnFile != nil {
+		q.owned.Go(q.tellFiles)
+	}
 	q.kickHelper()
 	return q, nil
 }
@@ -100,13 +113,19 @@ func Open(dir string, cfg Config) (*Queue, error) {
 // OpenReadOnly opens the queue in dir, which must exist, for reading. It writes
 // nothing and takes no lock: any number of processes may do so while another
 // one appends. What lies behind a torn tail is not seen; nothing is repaired.
-func OpenReadOnly(dir string, cfg Config) (*Queue, error) {
+func OpenReadOnly(dir string, cfg Config) (*Queue, error) { return openReader(dir, cfg, false) }
+
+// OpenReader is OpenReadOnly for a process whose tailers have names: their
+// positions (see OpenPosition) are the only files that it writes.
+func OpenReader(dir string, cfg Config) (*Queue, error) { return openReader(dir, cfg, true) }
+
+func openReader(dir string, cfg Config, positions bool) (*Queue, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("open queue %s: %w", dir, err)
 	}
 	q := newQueue(dir, cfg)
-	q.readOnly = true
-	d, err := cfg.FS.OpenDir(dir, false)
+	q.readOnly, q.positions = true, positions
+	d, err := openDir(cfg.FS, dir, false, cfg.AnyFileSystem)
 	if err != nil {
 		return nil, fmt.Errorf("open queue %s: %w", dir, err)
 	}
@@ -114,38 +133,56 @@ func OpenReadOnly(dir string, cfg Config) (*Queue, error) {
 	if err := q.rescan(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open queue %s: %w", dir, err), d.Close())
 	}
+	if cfg.OnFile != nil {
+		q.owned.Go(q.tellFiles)
+	}
 	return q, nil
 }
 
 func newQueue(dir string, cfg Config) *Queue {
-	q := &Queue{path: dir, cfg: cfg, kick: make(chan struct{}, 1), quit: make(chan struct{})}
+	q := &Queue{path: dir, cfg: cfg, kick: make(chan struct{}, 1), tending: make(chan struct{}, 1), quit: make(chan struct{})}
+	q.teller.kick = make(chan struct{}, 1)
 	q.set.segs = make(map[uint32]*segment)
 	q.w.maxEntry = MaxEntry(cfg.CycleBytes)
 	return q
 }
 
 func (q *Queue) openForAppend() error {
-	holder, err := json.Marshal(self())
+	lock, err := lockQueue(q.dir, q.path, q.cfg.Now())
 	if err != nil {
-		return fmt.Errorf("describe holder: %w", err)
-	}
-	lock, heldBy, err := q.dir.Lock(lockName, holder)
-	if err != nil {
-		return fmt.Errorf("lock queue: %w", err)
-	}
-	if lock == nil {
-		return &LockedError{Dir: q.path, Holder: parseHolder(heldBy)}
+		return err
 	}
 	q.lock = lock
 	return q.recover()
 }
 
-func self() Holder {
+// lockQueue takes the lock of whoever appends.
+func lockQueue(dir Dir, path string, now time.Time) (io.Closer, error) {
+	return takeLock(dir, lockName, path, now)
+}
+
+// takeLock takes a lock; what names the thing that is locked in the error.
+func takeLock(dir Dir, name, what string, now time.Time) (io.Closer, error) {
+	holder, err := json.Marshal(self(now))
+	if err != nil {
+		return nil, fmt.Errorf("describe holder: %w", err)
+	}
+	lock, heldBy, err := dir.Lock(name, holder)
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	if lock == nil {
+		return nil, &LockedError{Dir: what, Holder: parseHolder(heldBy)}
+	}
+	return lock, nil
+}
+
+func self(now time.Time) Holder {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown host"
 	}
-	return Holder{PID: os.Getpid(), Host: host, Command: strings.Join(os.Args, " "), Since: time.Now().Truncate(time.Millisecond)}
+	return Holder{PID: os.Getpid(), Host: host, Command: strings.Join(os.Args, " "), Since: now.Truncate(time.Millisecond)}
 }
 
 func parseHolder(b []byte) Holder {
@@ -187,6 +224,18 @@ func (q *Queue) Err() error {
 	return nil
 }
 
+// refusal is why nothing may be appended now, nil if it may. The writer is
+// locked.
+func (q *Queue) refusal() error {
+	if err := q.Err(); err != nil {
+		return err
+	}
+	if q.w.barred != "" {
+		return &BarredError{Reason: q.w.barred}
+	}
+	return nil
+}
+
 // Close flushes what was appended, notes the place to start from, and gives the
 // lock back. Appends that wait for an open slot fail with ErrClosed, and so
 // does everything later. It returns the *FlushError if a flush failed, now
@@ -200,8 +249,10 @@ func (q *Queue) Close() error {
 func (q *Queue) close() error {
 	if q.readOnly {
 		q.closed.Store(true)
-		q.waiting.wake()
+		close(q.quit)
+		q.owned.Wait()
 		q.dropAll()
+		q.tellNoted()
 		return q.dir.Close()
 	}
 	q.w.Lock()
@@ -215,17 +266,20 @@ func (q *Queue) close() error {
 	if err == nil {
 		q.stampClosed()
 	}
+	q.prep.mu.Lock()
 	q.prep.discard(q)
+	q.prep.mu.Unlock()
 	q.waiting.wake()
 	q.releaseOwn()
 	q.dropAll()
+	q.tellNoted()
 	return errors.Join(err, q.lock.Close(), q.dir.Close())
 }
 
 // releaseOwn gives up the appender's hold on its cycles.
 func (q *Queue) releaseOwn() {
 	for _, s := range q.w.own {
-		q.warn("close cycle", s.name, s.release())
+		q.release(s)
 	}
 	q.w.own = nil
 }
@@ -235,7 +289,7 @@ func (q *Queue) dropAll() {
 	q.set.Lock()
 	defer q.set.Unlock()
 	for _, s := range q.set.segs {
-		q.warn("close cycle", s.name, s.letGo())
+		q.letGo(s)
 	}
 }
 

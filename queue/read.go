@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +15,10 @@ const (
 	maxOpen     = 8         // sealed cycles kept open besides those in use
 )
 
-// Read returns a copy of entry i. It matches ErrReleased for an entry before
-// the first kept one, ErrNotFound for one that is not there (yet), and is a
-// *CorruptError when the entry does not check.
+// Read returns a copy of entry i. The error matches ErrReleased for an entry
+// before the first kept one and ErrNotFound for one that is not there (yet), or
+// that is a note of replication; it is a *CorruptError when the entry does not
+// check and a *LostError when Repair has given it up.
 func (q *Queue) Read(i Index) ([]byte, error) {
 	fail := func(err error) ([]byte, error) {
 		return nil, fmt.Errorf("read entry %s of queue %s: %w", i, q.path, err)
@@ -43,6 +45,10 @@ func (q *Queue) Read(i Index) ([]byte, error) {
 			return fail(err)
 		case at == stepNone, at == stepEnd:
 			return fail(ErrNotFound)
+		case at == stepNote:
+			return fail(fmt.Errorf("%w: a note of replication is there", ErrNotFound))
+		case at == stepLost:
+			return fail(&LostError{Index: i})
 		case at == stepEntry && c.m == nil:
 			return append(make([]byte, 0, len(p)), p...), nil // not the whole window
 		case at == stepEntry:
@@ -95,14 +101,15 @@ func (q *Queue) openSegment(s *segment) (File, []byte, error) {
 		return nil, nil, err
 	}
 	if s.size == 0 { // first sight, in a read-only queue
-		s.salt, s.size, s.created = o.salt, o.size, o.created
+		s.salt, s.size, s.created, s.cuts, s.copied = o.salt, o.size, o.created, o.cuts, o.copied
 	}
-	if s.salt != o.salt {
-		return nil, nil, errors.Join(fmt.Errorf("open cycle %s: it was replaced; open the queue again", s.name), f.Close())
+	if s.salt != o.salt || s.cuts != o.cuts {
+		return nil, nil, errors.Join(fmt.Errorf("open cycle %s: %w", s.name, ErrSetAside), f.Close())
 	}
 	if o.sealed.Load() {
 		s.end.Store(o.end.Load())
 		s.count.Store(o.count.Load())
+		s.ended.Store(o.ended.Load())
 		s.sealed.Store(true)
 		loadIndex(f, s, h.stamp)
 		return f, nil, nil
@@ -117,14 +124,33 @@ func (q *Queue) openSegment(s *segment) (File, []byte, error) {
 // loadIndex reads the stored sparse index. Without one reading starts at the
 // front of the cycle, which is slow and right.
 func loadIndex(f File, s *segment, st stamp) {
-	if st.indexLen == 0 || int64(st.indexLen) > s.size/pageSize+1 {
-		return
+	if b := storedIndex(f, s, st); b != nil {
+		s.index.load(b)
+	}
+}
+
+// storedIndex reads the index behind a sealed cycle; nil if it does not check.
+func storedIndex(f File, s *segment, st stamp) []byte {
+	if st.state != stampSealed || st.indexLen == 0 || int64(st.indexLen) > s.size/pageSize+1 {
+		return nil
 	}
 	b := make([]byte, st.indexLen*8)
 	n, err := f.ReadAt(b, st.used)
-	if n == len(b) && (err == nil || errors.Is(err, io.EOF)) && checksum(b) == st.indexCRC {
-		s.index.load(b)
+	if n < len(b) || err != nil && !errors.Is(err, io.EOF) || checksum(b) != st.indexCRC {
+		return nil
 	}
+	return b
+}
+
+// storedMarks is that index by offset.
+func storedMarks(f File, s *segment, st stamp) map[int64]uint32 {
+	marks := map[int64]uint32{}
+	b := storedIndex(f, s, st)
+	for ; len(b) >= 8; b = b[8:] {
+		v := binary.LittleEndian.Uint64(b)
+		marks[int64(uint32(v))*align] = uint32(v >> 32)
+	}
+	return marks
 }
 
 // evict notes that a cycle was opened for a reader, and lets go of the one that
@@ -140,7 +166,7 @@ func (q *Queue) evict(s *segment) {
 	}
 	q.opened.Unlock()
 	if old != nil && old != s {
-		q.warn("close cycle", old.name, old.letGo())
+		q.letGo(old)
 	}
 }
 
@@ -156,7 +182,7 @@ func (q *Queue) unmapOld() {
 			continue
 		}
 		if held++; held > maxHeld {
-			q.warn("unmap cycle", s.name, s.letGo())
+			q.letGo(s)
 			return // older ones were let go when they were that old
 		}
 	}
@@ -170,7 +196,7 @@ func (q *Queue) Unmap(before Index) {
 	defer q.set.RUnlock()
 	for c, s := range q.set.segs {
 		if c < before.Cycle() && s.sealed.Load() {
-			q.warn("unmap cycle", s.name, s.letGo())
+			q.letGo(s)
 		}
 	}
 }
@@ -185,6 +211,7 @@ type CycleInfo struct {
 	Entries uint32 // published
 	Sealed  bool   // over, flushed and trimmed
 	Created time.Time
+	Ended   time.Time // when it was sealed; zero before
 }
 
 func (s *segment) info(q *Queue) CycleInfo {
@@ -192,39 +219,11 @@ func (s *segment) info(q *Queue) CycleInfo {
 		Number: s.cycle, Path: q.filePath(s.name), Bytes: s.end.Load(), Entries: s.count.Load(),
 		Sealed: s.sealed.Load(), Created: s.created,
 	}
+	if ci.Sealed {
+		ci.Ended = time.Unix(0, s.ended.Load())
+	}
 	if ci.Entries > 0 {
 		ci.First, ci.Last = NewIndex(s.cycle, 0), s.last()
 	}
 	return ci
-}
-
-// ReleaseBefore deletes the sealed cycles all of whose entries lie below i,
-// oldest first. Tailers that are inside such a cycle read it to its end. It
-// deletes nothing else, so entries below i may stay.
-func (q *Queue) ReleaseBefore(i Index) error {
-	if q.readOnly {
-		return fmt.Errorf("release cycles of queue %s: %w", q.path, ErrReadOnly)
-	}
-	for {
-		if q.closed.Load() {
-			return fmt.Errorf("release cycles of queue %s: %w", q.path, ErrClosed)
-		}
-		q.set.Lock()
-		s := q.set.segs[q.set.first]
-		if s == nil || !s.sealed.Load() || s.cycle >= i.Cycle() && s.last() >= i {
-			q.set.Unlock()
-			return nil
-		}
-		delete(q.set.segs, s.cycle)
-		q.set.first = s.cycle + 1
-		q.set.Unlock()
-		q.warn("close cycle", s.name, s.letGo())
-		err := q.dir.Remove(s.name)
-		if err == nil {
-			err = q.dir.Sync() // in order: a power cut must not leave a gap
-		}
-		if err != nil {
-			return fmt.Errorf("release cycle %s of queue %s: %w", s.name, q.path, err)
-		}
-	}
 }

@@ -102,9 +102,9 @@ func (r *recovering) scan() error {
 func (r *recovering) walk(i int, st stamp) error {
 	s := r.segs[i]
 	s.index.room(s.size)
-	sc := scanner{f: r.files[i], salt: s.salt, size: s.size}
+	sc := s.scanner(r.files[i])
 	end, err := sc.walk(func(off int64, seq uint32, e entry, _ []byte) error {
-		if e.kind == kindData {
+		if e.indexed() {
 			s.index.add(seq, off)
 		}
 		return nil
@@ -141,8 +141,7 @@ func (r *recovering) judge() error {
 	var behind remnant
 	for i := r.active + 1; i < len(r.cycles); i++ {
 		later := r.segs[i]
-		sc := scanner{f: r.files[i], salt: later.salt, size: later.size}
-		rest, err := sc.rest(dataStart, r.files[i].NextData)
+		rest, err := later.scanner(r.files[i]).rest(dataStart, r.files[i].NextData)
 		if err != nil {
 			return fmt.Errorf("scan cycle %s: %w", later.name, err)
 		}
@@ -171,7 +170,7 @@ func (r *recovering) judge() error {
 	if r.tail.end > 0 || behind.end > 0 {
 		r.torn = &Recovery{
 			Cycle: s.cycle, Offset: end.off, Index: NewIndex(s.cycle, end.seq), Last: r.last(),
-			Reason: reason, Entries: r.tail.whole + behind.whole, At: time.Now(),
+			Reason: reason, Entries: r.tail.whole + behind.whole, At: r.q.cfg.Now(),
 		}
 	}
 	return nil
@@ -239,6 +238,9 @@ func (r *recovering) settle() error {
 	last := r.last()
 	q.last.Store(uint64(last))
 	q.durable.Store(uint64(last))
+	if err := q.setBackPositions(); err != nil {
+		return fmt.Errorf("set back positions: %w", err)
+	}
 	return nil
 }
 
@@ -287,7 +289,7 @@ func (r *recovering) begin() (*segment, error) {
 		r.files[r.active] = nil
 	} else {
 		var err error
-		if s, err = q.createCycle(q.prep.top+1, q.cfg.CycleBytes); err != nil {
+		if s, err = q.createCycle(q.newCycle(q.prep.top + 1)); err != nil {
 			return nil, err
 		}
 		if err := q.installCycle(s); err != nil {
@@ -298,8 +300,23 @@ func (r *recovering) begin() (*segment, error) {
 	q.prep.top = s.cycle
 	w.seg, w.m, w.off, w.limit = s, s.mu.m, off, s.size-entryHeader
 	w.pseg, w.poff, w.pseq = s, off, seq
+	w.begun = r.begun(s, off)
 	w.own = append(w.own, s)
 	return s, nil
+}
+
+// begun is when a cycle became the one to write to: when the one before it was
+// over, for it may have been prepared long before. Of one that is empty it is now.
+func (r *recovering) begun(s *segment, off int64) time.Time {
+	if off == dataStart {
+		return r.q.cfg.Now()
+	}
+	if r.active > 0 && r.active < len(r.segs) {
+		if ended := time.Unix(0, r.segs[r.active-1].ended.Load()); ended.After(s.created) {
+			return ended
+		}
+	}
+	return s.created
 }
 
 // removeLeftovers deletes cycles that were being made.
@@ -353,14 +370,7 @@ func (r *recovering) setAside() error {
 		t.Bytes += max(size-dataStart, 0)
 		later.name = ""
 	}
-	report, err := json.MarshalIndent(t, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := writeFile(q.dir, base+".json", append(report, '\n')); err != nil {
-		return err
-	}
-	if err := q.dir.Sync(); err != nil {
+	if err := writeReport(q.dir, base, t); err != nil {
 		return err
 	}
 	f := r.files[r.active]
@@ -379,6 +389,19 @@ func (r *recovering) copyTail(name string, from, to int64) error {
 		return fmt.Errorf("read torn tail: %w", err)
 	}
 	return writeFile(r.q.dir, name, b[:n])
+}
+
+// writeReport makes the report on what was set aside, and with it the names of
+// the files durable.
+func writeReport(dir Dir, base string, report any) error {
+	b, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeFile(dir, base+".json", append(b, '\n')); err != nil {
+		return err
+	}
+	return dir.Sync()
 }
 
 // writeFile makes a file with the content, flushed.

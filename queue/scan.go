@@ -18,6 +18,8 @@ type scanner struct {
 	f    io.ReaderAt
 	salt uint64
 	size int64 // that the cycle should have
+	// foreign: the marks speak of the disk of another host, and count for nothing.
+	foreign bool
 
 	win    []byte
 	winOff int64
@@ -51,6 +53,9 @@ func (s *scanner) header(off int64) (e entry, present bool, err error) {
 		return entry{}, false, nil
 	}
 	e, err = decodeEntry(w, binary.LittleEndian.Uint64(b[8:]), s.salt, off)
+	if s.foreign {
+		e.mark = 0
+	}
 	switch {
 	case err != nil:
 	case e.kind == kindEnd && (e.length != 0 || e.more):
@@ -108,7 +113,7 @@ func (s *scanner) walk(visit func(off int64, seq uint32, e entry, p []byte) erro
 			st.reason = err.Error()
 			break
 		}
-		if !present || batch && e.kind != kindData {
+		if !present || batch && !e.indexed() {
 			if batch {
 				st.reason = "batch is not complete"
 			}
@@ -125,7 +130,7 @@ func (s *scanner) walk(visit func(off int64, seq uint32, e entry, p []byte) erro
 			}
 		}
 		off += e.size()
-		if e.kind == kindData {
+		if e.indexed() {
 			seq++
 		}
 		if batch = e.more; !batch {

@@ -20,6 +20,8 @@ type segment struct {
 	salt    uint64
 	size    int64 // bytes preallocated
 	created time.Time
+	cuts    uint32 // see cycleHeader
+	copied  bool
 
 	// flushed is the offset below which the cycle is on the disk, once all
 	// cycles before it are whole there; 0 until then. It is the mark of new
@@ -32,6 +34,9 @@ type segment struct {
 	count atomic.Uint32
 	// sealed: flushed, trimmed and stamped; nobody writes to it any more.
 	sealed atomic.Bool
+	ended  atomic.Int64 // Unix nanoseconds, once it is sealed
+
+	build builder // of a read-only queue, while the cycle grows
 
 	index   sparse
 	touched int64 // the helper's: pages below are present
@@ -45,6 +50,18 @@ type segment struct {
 		m    []byte // nil when read with pread
 		drop bool   // let go when the last reference is given back
 	}
+}
+
+func newSegment(h cycleHeader) *segment {
+	return &segment{
+		cycle: h.cycle, name: cycleName(h.cycle), salt: h.salt, size: h.size, created: time.Unix(0, h.created),
+		cuts: h.cuts, copied: h.copied,
+	}
+}
+
+// scanner reads the file of the cycle without trusting it.
+func (s *segment) scanner(f File) *scanner {
+	return &scanner{f: f, salt: s.salt, size: s.size, foreign: s.copied}
 }
 
 // acquire returns the file and, while the cycle is mapped, its mapping, both
@@ -63,23 +80,23 @@ func (s *segment) acquire(open func() (File, []byte, error)) (File, []byte, erro
 	return s.mu.file, s.mu.m, nil
 }
 
-// release gives back a reference.
-func (s *segment) release() error {
+// release gives back a reference. It says whether that closed the file.
+func (s *segment) release() (closed bool, err error) {
 	s.mu.Lock()
 	s.mu.refs--
 	f, m := s.takeUnused()
 	s.mu.Unlock()
-	return letGo(f, m)
+	return f != nil, letGo(f, m)
 }
 
 // letGo closes and unmaps as soon as nobody uses the segment; a later acquire
 // opens it again.
-func (s *segment) letGo() error {
+func (s *segment) letGo() (closed bool, err error) {
 	s.mu.Lock()
 	s.mu.drop = true
 	f, m := s.takeUnused()
 	s.mu.Unlock()
-	return letGo(f, m)
+	return f != nil, letGo(f, m)
 }
 
 func (s *segment) takeUnused() (File, []byte) {
@@ -137,7 +154,7 @@ func openCycle(dir Dir, path string, cycle uint32, write bool) (*segment, File, 
 		_ = f.Close()
 		return nil, nil, h, &CorruptError{Path: path + "/" + name, Cycle: cycle, Reason: err.Error(), Err: err}
 	}
-	s := &segment{cycle: cycle, name: name, salt: h.salt, size: h.size, created: time.Unix(0, h.created)}
+	s := newSegment(h)
 	size, err := f.Size()
 	if err == nil && size < h.stamp.used {
 		err = &CorruptError{
@@ -153,6 +170,7 @@ func openCycle(dir Dir, path string, cycle uint32, write bool) (*segment, File, 
 		s.end.Store(h.stamp.used)
 		s.count.Store(h.stamp.count)
 		s.flushed.Store(h.stamp.used)
+		s.ended.Store(h.stamp.at)
 		s.sealed.Store(true)
 	}
 	return s, f, h, nil

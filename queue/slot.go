@@ -104,13 +104,13 @@ func (q *Queue) finish(s *Slot, word uint32, entries int) (Index, error) {
 	w.Lock()
 	if q.closed.Load() {
 		w.Unlock()
-		q.warn("release slot", it.seg.name, it.seg.release())
+		q.release(it.seg)
 		return 0, fmt.Errorf("commit slot: %w", ErrClosed)
 	}
 	it.done, it.word, it.crc, it.entries = true, word, crc, entries
 	q.publishDone()
 	w.Unlock()
-	q.warn("release slot", it.seg.name, it.seg.release())
+	q.release(it.seg)
 	if entries == 0 {
 		_, err := q.appended(0)
 		return 0, err
@@ -126,6 +126,10 @@ func (q *Queue) publishDone() {
 		w.head = it.link
 		if w.head == nil {
 			w.tail = nil
+			if w.drained != nil {
+				close(w.drained)
+				w.drained = nil
+			}
 		}
 		if it.next != nil {
 			q.publishEnd(it.seg, it.off, it.next)

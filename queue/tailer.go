@@ -4,21 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
-// Tailer reads the entries of a queue in order, from any index on. It belongs to
-// one goroutine at a time; a queue may have any number of them.
+// Tailer reads the entries of a queue in order, forwards or backwards, from any
+// index on. Its place is between two entries. It belongs to one goroutine at a
+// time; a queue may have any number of them.
 type Tailer struct {
 	q    *Queue
 	c    cursor
-	want Index // the next entry has this index or a higher one
-	fail error // final
+	back backward // in use while its cursor is in a cycle
+	want Index    // the next entry has this index or a higher one
+	fail error    // final
 	wake chan struct{}
+	spin spinning
 }
 
 // NewTailer makes a tailer that begins with the first entry at or after from: 0
@@ -29,23 +30,35 @@ func (q *Queue) NewTailer(from Index) *Tailer {
 }
 
 // TryNext returns the next entry, or false when there is none yet. The slice is
-// good until the next call. An error is final for this tailer: ErrClosed, a
-// *CorruptError, or one that matches ErrReleased when the entries it was to read
-// next have been deleted.
+// good until the next call. A *LostError says that Repair has given this entry up;
+// the next call goes on behind it. Any other error is final for this tailer:
+// ErrClosed, a *CorruptError, one that matches ErrReleased when the entries it was
+// to read next have been deleted, or ErrSetAside when what it has read is no
+// longer part of the queue.
 func (t *Tailer) TryNext() (Index, []byte, bool, error) {
 	if t.fail != nil {
 		return 0, nil, false, t.fail
 	}
 	i, p, ok, err := t.tryNext()
 	if err != nil {
-		t.c.leave()
-		t.fail = fmt.Errorf("tail queue %s: %w", t.q.path, err)
-		return 0, nil, false, t.fail
+		return 0, nil, false, t.failed(err)
 	}
 	return i, p, ok, nil
 }
 
+// failed notes an error, for good unless it concerns one entry only.
+func (t *Tailer) failed(err error) error {
+	_, lost := errors.AsType[*LostError](err)
+	err = fmt.Errorf("tail queue %s: %w", t.q.path, err)
+	if !lost {
+		t.leave()
+		t.fail = err
+	}
+	return err
+}
+
 func (t *Tailer) tryNext() (Index, []byte, bool, error) {
+	t.back.c.leave()
 	for {
 		if t.q.closed.Load() {
 			return 0, nil, false, ErrClosed
@@ -67,6 +80,8 @@ func (t *Tailer) tryNext() (Index, []byte, bool, error) {
 		switch {
 		case err != nil:
 			return 0, nil, false, err
+		case at == stepNone && t.replaced(): // see BeginCycle
+			t.c.leave()
 		case at == stepNone && !t.q.readOnly: // Last says that it is there
 			err := t.c.checkLength()
 			if err == nil {
@@ -78,11 +93,26 @@ func (t *Tailer) tryNext() (Index, []byte, bool, error) {
 		case at == stepEntry:
 			t.want = i + 1
 			return i, p, true, nil
+		case at == stepLost:
+			t.want = i + 1
+			return 0, nil, false, &LostError{Index: i}
+		case at == stepNote:
+			t.want = i + 1
 		case at == stepEnd:
 			t.c.leave()
 			t.want = NewIndex(i.Cycle()+1, 0)
 		}
 	}
+}
+
+// replaced says whether the cursor waits in an empty cycle that has been replaced
+// by the appending process, which is this one.
+func (t *Tailer) replaced() bool {
+	if t.q.readOnly || t.c.off != dataStart {
+		return false
+	}
+	s, _ := t.q.lookup(t.c.s.cycle)
+	return s != t.c.s
 }
 
 // enter goes to the cycle of the wanted entry, if it is there.
@@ -106,75 +136,64 @@ func (t *Tailer) enter() (bool, error) {
 }
 
 // Next returns the next entry and waits for it if need be, until ctx ends. In
-// the appending process it sleeps until an append wakes it. In any other
-// process it looks again, at first at once, then at growing intervals of up to
-// a millisecond. Slice and errors are those of TryNext; after an error of ctx the
-// tailer can go on.
-func (t *Tailer) Next(ctx context.Context) (Index, []byte, error) {
-	i, p, ok, err := t.TryNext()
-	if ok || err != nil {
-		return i, p, err
+// the appending process it sleeps until an append wakes it. In any other process
+// it spins while entries come fast, then sleeps for growing intervals of up to a
+// millisecond, and after a second without an entry until it is woken (by an
+// appender of this version; it looks every quarter of a second all the same).
+// Slice and errors are those of TryNext; after an error of ctx the tailer can go
+// on.
+func (t *Tailer) Next(ctx context.Context) (i Index, p []byte, err error) {
+	err = t.await(ctx, func() (ok bool, err error) {
+		i, p, ok, err = t.TryNext()
+		return ok, err
+	})
+	return i, p, err
+}
+
+// await calls try until it says true or fails, and sleeps in between.
+func (t *Tailer) await(ctx context.Context, try func() (bool, error)) error {
+	if ok, err := try(); ok || err != nil {
+		return err
 	}
 	if t.q.readOnly {
-		return t.poll(ctx)
+		return t.poll(ctx, try)
 	}
 	w := &t.q.waiting
 	w.add(t.wake)
 	defer w.remove(t.wake)
 	for {
 		// After add: an append from here on wakes us.
-		i, p, ok, err := t.TryNext()
-		if ok || err != nil {
-			return i, p, err
+		if ok, err := try(); ok || err != nil {
+			return err
 		}
 		select {
 		case <-t.wake:
 		case <-ctx.Done():
-			return 0, nil, fmt.Errorf("tail queue %s: %w", t.q.path, context.Cause(ctx))
+			return t.ended(ctx)
 		}
 	}
 }
 
-const (
-	pollSpins = 200
-	pollFirst = 20 * time.Microsecond
-	pollMost  = time.Millisecond
-)
+func (t *Tailer) ended(ctx context.Context) error {
+	return fmt.Errorf("tail queue %s: %w", t.q.path, context.Cause(ctx))
+}
 
-func (t *Tailer) poll(ctx context.Context) (Index, []byte, error) {
-	var timer *time.Timer
-	pause := pollFirst
-	for n := 0; ; n++ {
-		i, p, ok, err := t.TryNext()
-		if ok || err != nil {
-			return i, p, err
-		}
-		if n < pollSpins {
-			runtime.Gosched()
-			continue
-		}
-		if err := t.c.checkLength(); err != nil {
-			return 0, nil, fmt.Errorf("tail queue %s: %w", t.q.path, err)
-		}
-		if timer == nil {
-			timer = time.NewTimer(pause)
-			defer timer.Stop()
-		} else {
-			timer.Reset(pause)
-		}
-		select {
-		case <-timer.C:
-			pause = min(pause*2, pollMost)
-		case <-ctx.Done():
-			return 0, nil, fmt.Errorf("tail queue %s: %w", t.q.path, context.Cause(ctx))
-		}
-	}
+// Seek moves the tailer: the next entry forwards is the first one at or after i,
+// the next one backwards the last one before it.
+func (t *Tailer) Seek(i Index) {
+	t.leave()
+	t.want = i
 }
 
 // Close ends the tailer; every later call returns ErrClosed.
 func (t *Tailer) Close() {
-	t.c.leave()
+	t.leave()
 	t.fail = ErrClosed
+}
+
+func (t *Tailer) leave() {
+	t.c.leave()
+	t.back.c.leave()
 }
 
 // tailWaiters are the tailers that sleep in the appending process.

@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -20,9 +22,10 @@ type Report struct {
 	Problems []Problem     `json:"problems"`
 	// Appending says whether a process has the queue open for appending, and
 	// which. What it writes meanwhile may look like a torn tail.
-	Appending bool   `json:"appending"`
-	Holder    Holder `json:"holder"`
-	// Torn are the files in which recoveries have set bytes aside.
+	Appending bool           `json:"appending"`
+	Holder    Holder         `json:"holder"`
+	Positions []PositionInfo `json:"positions"`
+	// Torn are the files in which recoveries, repairs and SetAside have put bytes.
 	Torn []string `json:"torn"`
 }
 
@@ -35,6 +38,8 @@ type CycleReport struct {
 	Payload int64     `json:"payload"` // bytes in entries
 	Batches int64     `json:"batches"` // of more than one entry
 	Padding int64     `json:"padding"` // abandoned slots
+	Notes   int64     `json:"notes"`   // of replication, counted as entries
+	Lost    int64     `json:"lost"`    // given up by Repair, counted as entries
 	Over    bool      `json:"over"`    // has its end entry
 	Sealed  bool      `json:"sealed"`
 	Created time.Time `json:"created"`
@@ -49,32 +54,27 @@ type Problem struct {
 	Index  Index  `json:"index"`
 	Reason string `json:"reason"`
 	// Torn: behind everything known to be flushed, so the next Open sets it
-	// aside. Otherwise it is damage, and Open or the reader refuses.
+	// aside. Hint: what is wrong matters to no entry, and is made again or passed
+	// over. Otherwise it is damage, and Open or the reader refuses.
 	Torn bool `json:"torn"`
+	Hint bool `json:"hint"`
 }
 
-// Damaged says whether there is a problem other than a torn tail.
+// Damaged says whether there is a problem other than a torn tail or a hint.
 func (r *Report) Damaged() bool {
-	for _, p := range r.Problems {
-		if !p.Torn {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Problems, func(p Problem) bool { return !p.Torn && !p.Hint })
 }
 
 // Verify reads every byte of the queue in dir and checks it; nothing is written.
 // An error means that it could not look; what it found wrong is in the report.
-func Verify(dir string) (Report, error) { return VerifyFS(OS(), dir) }
-
-// VerifyFS is Verify on another file system.
-func VerifyFS(fsys FS, dir string) (Report, error) {
+func Verify(dir string, o CheckOptions) (Report, error) {
+	o.fill()
 	r := Report{Dir: dir}
-	d, err := fsys.OpenDir(dir, false)
+	d, err := openDir(o.FS, dir, false, o.AnyFileSystem)
 	if err != nil {
 		return r, fmt.Errorf("verify queue %s: %w", dir, err)
 	}
-	v := verifier{dir: d, r: &r}
+	v := verifier{dir: d, r: &r, o: &o}
 	if err := errors.Join(v.run(), d.Close()); err != nil {
 		return r, fmt.Errorf("verify queue %s: %w", dir, err)
 	}
@@ -84,6 +84,7 @@ func VerifyFS(fsys FS, dir string) (Report, error) {
 type verifier struct {
 	dir     Dir
 	r       *Report
+	o       *CheckOptions
 	stopped int // place in r.Cycles at which the queue ends; -1: it did not
 }
 
@@ -108,7 +109,7 @@ func (v *verifier) run() error {
 		}
 	}
 	if len(cycles) == 0 {
-		return fmt.Errorf("%w: there are no cycle files, so this is no queue; an engine has its own in the folder \"journal\" of its data", ErrNotFound)
+		return errNoQueue
 	}
 	slices.Sort(cycles)
 	v.stopped = -1
@@ -119,8 +120,71 @@ func (v *verifier) run() error {
 		if err := v.cycle(c); err != nil {
 			return err
 		}
+		v.o.Progress(int64(i+1), int64(len(cycles)))
+	}
+	return v.positions()
+}
+
+// positions looks at the files of the positions.
+func (v *verifier) positions() error {
+	infos, err := positions(v.dir, v.r.Dir)
+	if err != nil {
+		return fmt.Errorf("list positions: %w", err)
+	}
+	v.r.Positions = infos
+	for _, p := range infos {
+		name := p.Name + positionSuffix
+		st, err := openPosition(v.dir, v.r.Dir, name, false)
+		switch {
+		case isMissing(err):
+		case err != nil:
+			v.r.Problems = append(v.r.Problems, Problem{Path: v.r.Dir + "/" + name, Reason: err.Error()})
+		case st.torn:
+			v.hint(name, 0, slotOffset(st.newest+1), "a slot does not check: the position may be an older one")
+		}
 	}
 	return nil
+}
+
+func (v *verifier) hint(name string, cycle uint32, off int64, reason string) {
+	v.r.Problems = append(v.r.Problems, Problem{Path: v.r.Dir + "/" + name, Cycle: cycle, Offset: off, Reason: reason, Hint: true})
+}
+
+// hints looks at what stands in a cycle besides entries.
+func (v *verifier) hints(s *segment, f File, st stamp, size int64) error {
+	b := make([]byte, dataStart)
+	if n, err := f.ReadAt(b, 0); n < len(b) {
+		if errors.Is(err, io.EOF) {
+			err = nil // the entries say so
+		}
+		return err
+	}
+	if st.state == stampNone && !allZero(b[stampOffset:headerBytes]) {
+		v.hint(s.name, s.cycle, stampOffset, "the seal does not check")
+	}
+	if !allZero(b[headerBytes:]) {
+		v.hint(s.name, s.cycle, headerBytes, "bytes of the header page that nothing uses are not zero")
+	}
+	if st.state != stampSealed {
+		return nil
+	}
+	index := storedIndex(f, s, st)
+	if st.indexLen > 0 && index == nil {
+		v.hint(s.name, s.cycle, st.used, "the sparse index does not check: look-ups begin at the front")
+	}
+	if end := st.used + int64(st.indexLen)*8; size != end {
+		v.hint(s.name, s.cycle, min(size, end), fmt.Sprintf("the file has %d bytes, its seal says %d", size, end))
+	}
+	return nil
+}
+
+func allZero(b []byte) bool {
+	for ; len(b) > len(zeros); b = b[len(zeros):] {
+		if !bytes.Equal(b[:len(zeros)], zeros[:]) {
+			return false
+		}
+	}
+	return bytes.Equal(b, zeros[:len(b)])
 }
 
 func (v *verifier) problem(cycle uint32, off int64, i Index, reason string, torn bool) {
@@ -151,12 +215,20 @@ func (v *verifier) entries(s *segment, f File, h cycleHeader) error {
 		return fmt.Errorf("look at cycle %s: %w", s.name, err)
 	}
 	cr := CycleReport{Number: s.cycle, Length: size, Sealed: s.sealed.Load(), Created: s.created}
-	sc := scanner{f: f, salt: s.salt, size: s.size}
+	sc := s.scanner(f)
 	inBatch := false
+	if err := v.hints(s, f, h.stamp, size); err != nil {
+		return fmt.Errorf("look at cycle %s: %w", s.name, err)
+	}
 	end, err := sc.walk(func(_ int64, _ uint32, e entry, p []byte) error {
-		if e.kind == kindPad {
+		switch {
+		case e.kind == kindPad:
 			cr.Padding += e.size()
 			return nil
+		case e.kind == kindMeta && (len(p) == 0 || p[0] == metaLost):
+			cr.Lost++
+		case e.kind == kindMeta:
+			cr.Notes++
 		}
 		cr.Payload += int64(len(p))
 		if e.more && !inBatch {
@@ -226,13 +298,20 @@ type Entry struct {
 }
 
 // Entries yields the entries that are there now, from an index on (0: the
-// first), in order. The payload is good until the next step. An error ends it.
+// first), in order. The payload is good until the next step. An error ends it,
+// but for a *LostError, behind which it goes on.
 func (q *Queue) Entries(from Index) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		t := q.NewTailer(from)
 		defer t.Close()
 		for {
 			i, p, ok, err := t.TryNext()
+			if lost, ok := errors.AsType[*LostError](err); ok {
+				if !yield(Entry{Index: lost.Index}, err) {
+					return
+				}
+				continue
+			}
 			if err != nil {
 				yield(Entry{}, err)
 				return

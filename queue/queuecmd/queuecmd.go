@@ -133,7 +133,7 @@ func verify() *cobra.Command {
 			"opening sets it aside. Damage is one, and so is the exit status then.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := queue.Verify(args[0])
+			r, err := queue.Verify(args[0], queue.CheckOptions{})
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,265 @@
+package queue
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// CycleHead is what a cycle and its copies have in common besides their entries.
+type CycleHead struct {
+	Cycle   uint32
+	Bytes   int64  // preallocated
+	Salt    uint64 // that the checks of its entries depend on
+	Created time.Time
+}
+
+// Block is a run of whole entries of one cycle as they lie in its file: batches
+// are not cut apart, padding and notes are there. Its bytes prove themselves
+// against the head of the cycle, and mean nothing at another place.
+type Block struct {
+	Cycle   uint32
+	Offset  int64  // of the bytes in the file
+	Seq     uint32 // of the first entry with an index at or behind Offset
+	Entries uint32 // with an index; may be 0
+	End     bool   // the last entry ends the cycle
+	Bytes   []byte
+}
+
+// First is the index of the block's first entry, Next the one behind its last.
+func (b *Block) First() Index { return NewIndex(b.Cycle, b.Seq) }
+
+// Next is the index that the entry behind the block has: in the next cycle when
+// the block ends its own.
+func (b *Block) Next() Index {
+	if b.End {
+		return NewIndex(b.Cycle+1, 0)
+	}
+	return NewIndex(b.Cycle, b.Seq+b.Entries)
+}
+
+// Head describes a cycle for its copies. Errors are those of Read.
+func (q *Queue) Head(cycle uint32) (CycleHead, error) {
+	s, err := q.find(cycle)
+	if err == nil && s.size == 0 { // a reader that has not opened it yet
+		c := cursor{q: q, chunk: randomChunk}
+		if err = c.enter(s, 0); err == nil {
+			c.leave()
+		}
+	}
+	if err != nil {
+		return CycleHead{}, fmt.Errorf("describe cycle %d of queue %s: %w", cycle, q.path, q.goneOr(cycle, err))
+	}
+	return CycleHead{Cycle: s.cycle, Bytes: s.size, Salt: s.salt, Created: s.created}, nil
+}
+
+// BlockReader reads the queue in blocks, for a copy of it. It belongs to one
+// goroutine at a time.
+type BlockReader struct {
+	t   *Tailer
+	buf []byte
+}
+
+// NewBlockReader makes a reader that begins with the entry from, or with all of
+// its batch, or with the first one behind it that is there: 0 is the start of the
+// queue.
+func (q *Queue) NewBlockReader(from Index) *BlockReader {
+	return &BlockReader{t: q.NewTailer(from)}
+}
+
+// Close ends the reader.
+func (r *BlockReader) Close() { r.t.Close() }
+
+// TryNext returns the next block, of at most n bytes unless a single batch is
+// longer, or false when there is nothing yet. The bytes are good until the next
+// call. Errors are those of a tailer, and as final.
+func (r *BlockReader) TryNext(n int) (Block, bool, error) {
+	if r.t.fail != nil {
+		return Block{}, false, r.t.fail
+	}
+	b, ok, err := r.tryNext(n)
+	if err != nil {
+		return Block{}, false, r.t.failed(err)
+	}
+	return b, ok, nil
+}
+
+// Next is TryNext, but waits until ctx ends.
+func (r *BlockReader) Next(ctx context.Context, n int) (Block, error) {
+	var b Block
+	err := r.t.await(ctx, func() (ok bool, err error) {
+		b, ok, err = r.TryNext(n)
+		return ok, err
+	})
+	return b, err
+}
+
+func (r *BlockReader) tryNext(n int) (Block, bool, error) {
+	t := r.t
+	c := &t.c
+	if t.q.closed.Load() {
+		return Block{}, false, ErrClosed
+	}
+	if c.s == nil {
+		if ok, err := t.enter(); !ok || err != nil {
+			return Block{}, false, err
+		}
+		if err := r.toBatch(); err != nil {
+			return Block{}, false, err
+		}
+	}
+	b := Block{Cycle: c.s.cycle, Offset: c.off, Seq: c.seq}
+	end, err := r.span(&b, n)
+	if err == nil && end == b.Offset && t.replaced() {
+		c.leave()
+		return r.tryNext(n)
+	}
+	if err != nil || end == b.Offset {
+		return Block{}, false, err
+	}
+	if cap(r.buf) < int(end-b.Offset) {
+		r.buf = make([]byte, end-b.Offset)
+	}
+	b.Bytes = r.buf[:end-b.Offset]
+	if got, err := c.f.ReadAt(b.Bytes, b.Offset); got < len(b.Bytes) {
+		if err == nil || errors.Is(err, io.EOF) {
+			return Block{}, false, c.corrupt(fmt.Sprintf("the file ends at %d", b.Offset+int64(got)), ErrTruncated)
+		}
+		return Block{}, false, fmt.Errorf("read cycle %s: %w", c.s.name, err)
+	}
+	t.want = b.Next()
+	if b.End {
+		c.leave()
+	}
+	return b, true, nil
+}
+
+// toBatch steps to the batch that holds the wanted entry. The sparse index may
+// lead into the middle of a batch, and then it begins before that.
+func (r *BlockReader) toBatch() error {
+	t, c := r.t, &r.t.c
+	want := uint32(0)
+	if t.want.Cycle() == c.s.cycle {
+		want = t.want.Seq()
+	}
+	if want == 0 {
+		c.seq, c.off = 0, dataStart
+		return nil
+	}
+	return c.guarded(func() error {
+		c.seq, c.off = 0, dataStart // whether a mark is inside a batch only the front tells
+		start := place{c.seq, c.off}
+		for c.seq <= want {
+			e, present, err := c.peek()
+			if err != nil {
+				return err
+			}
+			if !present || e.kind == kindEnd || e.indexed() && c.seq == want {
+				break
+			}
+			c.off += e.size()
+			if e.indexed() {
+				c.seq++
+			}
+			if !e.more {
+				start = place{c.seq, c.off}
+			}
+		}
+		c.seq, c.off = start.seq, start.off
+		return nil
+	})
+}
+
+// span walks the headers of whole batches from the cursor on, which it leaves
+// behind them.
+func (r *BlockReader) span(b *Block, n int) (end int64, err error) {
+	c := &r.t.c
+	end = c.off
+	err = c.guarded(func() error {
+		seq := c.seq
+		for {
+			e, present, err := c.peek()
+			if err != nil {
+				return err
+			}
+			if !present || end > b.Offset && c.off+e.size() > b.Offset+int64(n) {
+				break
+			}
+			c.off += e.size()
+			if e.indexed() {
+				c.seq++
+			}
+			if !e.more {
+				end, seq = c.off, c.seq
+			}
+			if b.End = e.kind == kindEnd; b.End {
+				break
+			}
+		}
+		c.off, c.seq = end, seq
+		b.Entries = seq - b.Seq
+		return nil
+	})
+	return end, err
+}
+
+// check proves a block against the head of its cycle and walks its entries.
+func (b *Block) check(salt uint64, size int64, visit func(place)) error {
+	bad := func(off int64, reason string) error {
+		return fmt.Errorf("%w: at offset %d: %s", ErrBadBlock, off, reason)
+	}
+	sc := scanner{f: offsetReader{b}, salt: salt, size: size}
+	off, seq, to, more := b.Offset, b.Seq, b.Offset+int64(len(b.Bytes)), false
+	if off < dataStart || off%align != 0 || to > size || len(b.Bytes)%align != 0 {
+		return bad(off, fmt.Sprintf("%d bytes do not fit into a cycle of %d", len(b.Bytes), size))
+	}
+	end := false
+	for off < to {
+		if end || to-off < entryHeader {
+			return bad(off, "there is something behind the last entry")
+		}
+		e, present, err := sc.header(off)
+		if err == nil && present && off+e.size() <= to {
+			e, _, present, err = sc.whole(off)
+		}
+		switch {
+		case err != nil:
+			return bad(off, err.Error())
+		case !present || off+e.size() > to:
+			return bad(off, "an entry is not whole")
+		case more && !e.indexed():
+			return bad(off, "a batch is not whole")
+		}
+		if e.indexed() {
+			visit(place{seq, off})
+			seq++
+		}
+		end, more = e.kind == kindEnd, e.more
+		off += e.size()
+	}
+	if more || end != b.End || seq != b.Seq+b.Entries {
+		return bad(off, fmt.Sprintf("%d entries, want %d; a batch goes on: %t; the cycle ends: %t, want %t", seq-b.Seq, b.Entries, more, end, b.End))
+	}
+	return nil
+}
+
+// offsetReader reads a block as if it were the file.
+type offsetReader struct{ b *Block }
+
+func (r offsetReader) ReadAt(p []byte, off int64) (int, error) {
+	from := off - r.b.Offset
+	if from < 0 || from >= int64(len(r.b.Bytes)) {
+		return 0, io.EOF
+	}
+	n := copy(p, r.b.Bytes[from:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// firstWord is what publishes the block.
+func (b *Block) firstWord() uint64 { return binary.LittleEndian.Uint64(b.Bytes) }

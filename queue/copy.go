@@ -1,0 +1,202 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Next is the index of the next entry, the place where a copy goes on: behind an
+// end entry that is the start of the next cycle.
+func (q *Queue) Next() Index {
+	if q.readOnly {
+		return q.Last() + 1
+	}
+	q.w.Lock()
+	defer q.w.Unlock()
+	return NewIndex(q.w.pseg.cycle, q.w.pseq)
+}
+
+// BeginCycle makes the cycle that the next blocks belong to, on a barred queue:
+// it comes before the block that ends the cycle in front of it, and before the
+// first block of all. If the cycle being written is empty it is replaced, and if
+// the queue has no entry at all, by one of any number. A cycle that is there
+// already is left as it is. Errors are those of Append, and match ErrPlace when it
+// is not the turn of that cycle.
+func (q *Queue) BeginCycle(h CycleHead) error {
+	fail := func(err error) error {
+		return fmt.Errorf("begin cycle %d of queue %s: %w", h.Cycle, q.path, err)
+	}
+	header := cycleHeader{cycle: h.Cycle, size: h.Bytes, salt: h.Salt, created: h.Created.UnixNano(), copied: true}
+	if _, err := decodeHeader(header.encode()); err != nil {
+		return fail(err)
+	}
+	p := &q.prep
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q.w.Lock()
+	seg, empty, next, barred := q.w.seg, q.w.off == dataStart, q.w.next, q.w.barred != ""
+	q.w.Unlock()
+	fresh := empty && q.Last() == 0 && len(q.snapshot()) == 1
+	same := func(s *segment) bool { return s != nil && s.cycle == h.Cycle && s.salt == h.Salt }
+	switch {
+	case q.Err() != nil:
+		return fail(q.Err())
+	case !barred:
+		return fail(errNotBarred)
+	case same(seg), same(next):
+		return nil
+	case empty && seg.cycle == h.Cycle, fresh:
+		if err := q.replaceEmpty(seg, header); err != nil {
+			return fail(err)
+		}
+		return nil
+	case h.Cycle != seg.cycle+1:
+		return fail(fmt.Errorf("%w: the last one is %d", ErrPlace, seg.cycle))
+	}
+	p.discard(q)
+	s, err := q.createCycle(header)
+	if err == nil {
+		p.seg, p.zeroed = s, pageSize
+		err = p.end(q)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// replaceEmpty puts another cycle in the place of the empty one at the end of the
+// queue. prep.mu is held, so nobody else makes cycles, and the queue is barred, so
+// nobody fills this one.
+func (q *Queue) replaceEmpty(old *segment, header cycleHeader) error {
+	q.prep.discard(q)
+	s, err := q.createCycle(header)
+	if err != nil {
+		return err
+	}
+	if s.cycle != old.cycle { // the only one: without it the queue is just empty
+		if err := errors.Join(q.dir.Remove(old.name), q.dir.Sync()); err != nil {
+			return err
+		}
+	}
+	if err := q.installCycle(s); err != nil {
+		return err
+	}
+	w := &q.w
+	w.Lock()
+	w.seg, w.m, w.off, w.limit = s, s.mu.m, dataStart, 0
+	w.step = dataStart + q.stepBytes(s)
+	w.pseg, w.poff, w.pseq = s, dataStart, 0
+	w.begun = q.cfg.Now()
+	w.own = append(w.own, s) // the old one stays held: the helper may be looking at it
+	if old.flushed.Load() > 0 {
+		s.flushed.Store(dataStart)
+	}
+	q.set.Lock()
+	delete(q.set.segs, old.cycle)
+	q.set.segs[s.cycle], q.set.top = s, s.cycle
+	if q.set.first == old.cycle {
+		q.set.first = s.cycle
+	}
+	q.set.Unlock()
+	w.Unlock()
+	q.prep.top = s.cycle
+	return nil
+}
+
+// Apply appends a block that a BlockReader of another queue has read, on a barred
+// queue: the same bytes at the same place. Readers see all of it or nothing. It
+// checks every byte before it changes anything: a block that does not prove itself
+// matches ErrBadBlock, one that is not the next (see Next) or whose cycle has not
+// begun ErrPlace. It is as durable as an append; wait with WaitDurable. Only one
+// call may run at a time.
+func (q *Queue) Apply(b Block) error {
+	fail := func(err error) error {
+		return fmt.Errorf("apply block %s of %d entries to queue %s: %w", b.First(), b.Entries, q.path, err)
+	}
+	w := &q.w
+	w.Lock()
+	if err := q.placeFor(&b); err != nil {
+		w.Unlock()
+		return fail(err)
+	}
+	seg := w.seg
+	w.Unlock()
+	// Outside the lock: only one Apply runs, and nobody else appends.
+	var begins []place
+	err := b.check(seg.salt, seg.size, func(at place) {
+		if n := len(begins); n == 0 || begins[n-1].off/pageSize != at.off/pageSize {
+			begins = append(begins, at)
+		}
+	})
+	if err != nil {
+		return fail(err)
+	}
+	w.Lock()
+	if err := q.placeFor(&b); err != nil {
+		w.Unlock()
+		return fail(err)
+	}
+	for _, at := range begins {
+		seg.index.add(at.seq, at.off)
+	}
+	q.publishBlock(&b)
+	w.Unlock()
+	if _, err := q.appended(0); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// placeFor says whether the block is the next one. The writer is locked.
+func (q *Queue) placeFor(b *Block) error {
+	w := &q.w
+	switch {
+	case q.Err() != nil:
+		return q.Err()
+	case w.barred == "" || w.head != nil:
+		return errNotBarred
+	case len(b.Bytes) == 0:
+		return fmt.Errorf("%w: it is empty", ErrBadBlock)
+	case w.seg.cycle != b.Cycle || w.off != b.Offset || w.pseq != b.Seq:
+		return fmt.Errorf("%w: the next is %s at offset %d", ErrPlace, NewIndex(w.seg.cycle, w.pseq), w.off)
+	case b.End && w.next == nil:
+		return fmt.Errorf("%w: it ends cycle %d, and cycle %d has not begun", ErrPlace, b.Cycle, b.Cycle+1)
+	}
+	return nil
+}
+
+// publishBlock copies a checked block and publishes its first word last. The
+// writer is locked.
+func (q *Queue) publishBlock(b *Block) {
+	w := &q.w
+	seg, m := w.seg, w.m
+	copy(m[b.Offset+align:], b.Bytes[align:])
+	w.off += int64(len(b.Bytes))
+	w.pseq += b.Entries
+	if b.End {
+		next := w.next
+		w.next = nil
+		w.own = append(w.own, next)
+		q.set.Lock()
+		q.set.segs[next.cycle], q.set.top = next, next.cycle
+		q.set.Unlock()
+		seg.count.Store(w.pseq)
+		storeWord(m, b.Offset, b.firstWord())
+		seg.end.Store(w.off)
+		w.unflushed = append(w.unflushed, seg)
+		w.sealing = append(w.sealing, seg)
+		w.seg, w.m, w.off = next, next.mu.m, dataStart
+		w.step = dataStart + q.stepBytes(next)
+		w.pseg, w.pseq = next, 0
+		w.begun = q.cfg.Now()
+		q.kickHelper()
+	} else {
+		storeWord(m, b.Offset, b.firstWord())
+	}
+	w.poff = w.off
+	if b.Entries > 0 {
+		q.last.Store(uint64(NewIndex(b.Cycle, b.Seq+b.Entries-1)))
+	}
+	q.stepped()
+}
