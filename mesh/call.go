@@ -35,7 +35,6 @@ type pendingCall struct {
 
 	link  *link // by which it left; nil: it is on this node
 	lane  int   // of the link, by which the request left; -1: the control stream
-	reply int   // by which the reply will come
 }
 
 func (p *pendingCall) complete(o outcome) { p.done <- o }

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -88,6 +89,15 @@ func (n *Node) refuse(code RemoteCode, l DeadLetter) {
 	n.counts.refused.add(Reason(code), l.Count)
 	l.Reason = Reason(code)
 	n.bury(l)
+}
+
+// logFailure says that an actor has failed, with its stack if it panicked.
+func (n *Node) logFailure(actor string, e Exit, err error) {
+	args := []any{"actor", actor, "reason", e.Reason, "err", e.Detail, "restarting", e.Restarting}
+	if p, ok := errors.AsType[*panicError](err); ok {
+		args = append(args, "stack", string(p.stack))
+	}
+	n.log.Error("actor failed", args...)
 }
 
 // bury publishes a letter.

@@ -21,6 +21,7 @@ type link struct {
 	incarnation uint64 // of the peer
 	identity    wire.Identity
 	dialed      bool // by this node
+	up          bool // it has been established; guarded by node.mu
 
 	control *stream
 	lanes   []*stream // as many as the side with more has
@@ -43,6 +44,7 @@ type link struct {
 	refusals map[refusalKey]uint64
 	detached map[int]time.Time // lanes that the peer has to dial again, and since when
 	goodbye  bool              // the peer leaves: all it sends is done when each lane is finished
+	byeSaid  bool              // and has our answer
 	bye      chan struct{}     // closed when it has answered our goodbye
 }
 
@@ -63,6 +65,7 @@ func newLink(n *Node, p *peer, id wire.LinkID, who wire.Identity, dialed bool) *
 		l.lanes = append(l.lanes, newStream(l, i))
 	}
 	l.heard()
+	n.background.Add(1) // until it is over
 	return l
 }
 
@@ -153,11 +156,12 @@ func (l *link) fail(why error) {
 	for id, c := range watching {
 		c.unwatch(watcher{link: l, id: id})
 	}
-	l.node.background.Go(func() { l.finish(why) })
+	go l.finish(why)
 }
 
 // finish waits for the goroutines and tells the node.
 func (l *link) finish(why error) {
+	defer l.node.background.Done()
 	for _, s := range l.streams() {
 		s.users.Wait()
 	}

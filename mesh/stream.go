@@ -194,6 +194,13 @@ func (s *stream) attach(conn net.Conn) {
 	s.asm = sendq.Assembler{MaxTotal: MaxMessage}
 }
 
+// attached reports whether the stream has a connection.
+func (s *stream) attached() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn != nil
+}
+
 // detach takes conn from the stream, or any if it is nil, and forgets what waits.
 // It reports whether it had it.
 func (s *stream) detach(conn net.Conn) bool {
