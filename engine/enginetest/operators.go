@@ -111,6 +111,20 @@ var retries = []test{
 		w.Hear("next")
 		w.Expect("go 1", "at go", "go 2", "next")
 	}},
+	{"PassWhileRetrying, again at once", func(w *World) {
+		w.Type("A", runtime.Type{PassWhileRetrying: true})
+		w.On("A.m", func(s *Scene) runtime.Result {
+			s.Say("attempt %d", s.inv.Attempt())
+			if s.inv.Attempt() < 4 {
+				return retry(0)
+			}
+			return value("done")
+		})
+		if got := w.Node().Ask("A/a", "m", ""); got != "done" {
+			w.Errorf("got %q", got)
+		}
+		w.Expect("attempt 1", "attempt 2", "attempt 3", "attempt 4")
+	}},
 	{"PassWhileRetrying lets others in", func(w *World) {
 		w.Type("A", runtime.Type{PassWhileRetrying: true})
 		w.On("A.go", func(s *Scene) runtime.Result {

@@ -205,10 +205,10 @@ func (c *Component) CallerGone(r *engine.Request) {
 	}
 }
 
-// refuseIfCancelled ends a cancelled entry of which no code runs and no callee
-// is awaited. mu is held.
+// refuseIfCancelled ends a cancelled entry of which no code runs, no callee is
+// awaited, and that is not about to be delivered anew. mu is held.
 func (c *Component) refuseIfCancelled(e *entry) {
-	if e.cancel.Load() == nil || e.begun || e.await > 0 || c.mu.stopped {
+	if e.cancel.Load() == nil || e.begun || e.await > 0 || e.postponing || c.mu.stopped {
 		return
 	}
 	e.begun, e.refused = true, true // nobody else claims it

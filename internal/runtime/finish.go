@@ -175,6 +175,9 @@ func (c *Component) postpone(inv *Invocation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	inv.e.postponing = false
+	if inv.e.next == nil { // it stays
+		c.refuseIfCancelled(inv.e)
+	}
 	c.schedule(inv.e.actor)
 }
 

@@ -33,8 +33,10 @@ type entry struct {
 	wants bool
 	wake  chan struct{}
 
-	next       *entry // the step entered in place, delivered during Finish
-	postponing bool   // the engine was asked to deliver it anew, at the end
+	next *entry // the step entered in place, delivered during Finish
+	// postponing: the engine is being asked to deliver it anew, at the end. Until
+	// it has answered this one must not begin: both would run.
+	postponing bool
 }
 
 // Link makes an entry an item of a chain.Line.
@@ -47,7 +49,7 @@ func (e *entry) Link() *engine.Frame { return &e.d.Request.Frame }
 //	M1 begun entries are in the chain (held), or were forced out by an operator.
 //	M2 turn is nil or a begun entry; at most one attempt runs code: that one.
 //	M3 above a begun entry that has the turn no entry is begun.
-//	M4 an entry with await > 0, paused or cancelled is not claimed to run.
+//	M4 an entry with await > 0, paused, postponing or cancelled is not claimed to run.
 type mailbox struct {
 	line chain.Line[*entry]
 	turn *entry
@@ -70,7 +72,7 @@ func (m *mailbox) next(may func(*entry) bool) (e *entry, resumed bool) {
 		switch {
 		case h.begun:
 			innermost = h
-		case h.await == 0 && !h.paused && may(h):
+		case h.await == 0 && !h.paused && !h.postponing && may(h):
 			begin, h.under = h, innermost
 		}
 	}
