@@ -118,7 +118,7 @@ func (s memberSink) Gone(id string, incarnation uint64, left bool) {
 }
 
 // Join makes peers known to the node's Membership, and waits until those that are
-// named are members, or ctx ends.
+// named are linked, or ctx ends.
 func (n *Node) Join(ctx context.Context, peers ...Peer) error {
 	if !n.sends() {
 		return fmt.Errorf("join: %w", SendNotRunning)
@@ -126,9 +126,9 @@ func (n *Node) Join(ctx context.Context, peers ...Peer) error {
 	if err := n.cfg.Members.Join(ctx, peers); err != nil {
 		return err
 	}
-	return n.waitUntil(ctx, "join", func(up map[string]Member) bool {
+	return n.waitUntil(ctx, "join", func(linked map[string]bool) bool {
 		for _, p := range peers {
-			if _, ok := up[p.ID]; p.ID != "" && !ok {
+			if p.ID != "" && p.ID != n.id && !linked[p.ID] {
 				return false
 			}
 		}
@@ -136,34 +136,40 @@ func (n *Node) Join(ctx context.Context, peers ...Peer) error {
 	})
 }
 
-// WaitForMembers waits until the mesh has at least count members that are
-// reachable, this node included, or ctx ends.
+// WaitForMembers waits until at least count members, this node included, are linked
+// with this one, so that what is sent to them leaves; or until ctx ends.
 func (n *Node) WaitForMembers(ctx context.Context, count int) error {
-	return n.waitUntil(ctx, "wait for members", func(up map[string]Member) bool { return len(up) >= count })
+	return n.waitUntil(ctx, "wait for members", func(linked map[string]bool) bool { return len(linked)+1 >= count })
 }
 
-// waitUntil waits until the reachable members are as wanted.
-func (n *Node) waitUntil(ctx context.Context, what string, wanted func(map[string]Member) bool) error {
-	sub := n.Subscribe()
-	defer sub.Close()
-	up := map[string]Member{}
-	for _, m := range sub.Snapshot {
-		if m.Reachable {
-			up[m.ID] = m
+// waitUntil waits until the linked members are as wanted.
+func (n *Node) waitUntil(ctx context.Context, what string, wanted func(linked map[string]bool) bool) error {
+	for {
+		n.mu.Lock()
+		linked, changed := n.linked(), n.changed
+		n.mu.Unlock()
+		if wanted(linked) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-n.defunct:
+			return fmt.Errorf("%s: %w", what, SendNotRunning)
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %d are linked: %w", what, len(linked)+1, ctx.Err())
 		}
 	}
-	for !wanted(up) {
-		e, err := sub.Next(ctx)
-		if err != nil {
-			return fmt.Errorf("%s: %d members: %w", what, len(up), err)
-		}
-		if e.Kind == MemberUp || e.Kind == MemberReachable {
-			up[e.Member.ID] = e.Member
-		} else {
-			delete(up, e.Member.ID)
+}
+
+// linked returns the members that this node has a link with; n.mu is held.
+func (n *Node) linked() map[string]bool {
+	linked := map[string]bool{}
+	for _, m := range n.roster.Members() {
+		if n.peerOf(m.ID).link.Load() != nil {
+			linked[m.ID] = true
 		}
 	}
-	return nil
+	return linked
 }
 
 // Members returns the members, this node first and the others by name.

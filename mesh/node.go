@@ -65,11 +65,12 @@ type Node struct {
 	listener   net.Listener
 	defunct    chan struct{}
 	closing    sync.Once
-	kick       chan struct{} // of size 1: the roster has changed
+	kick       chan struct{} // of size 1: the roster has changed, for maintain
 	nowAndThen limiter
 
 	mu            sync.Mutex // guards what follows
 	roster        roster.Roster
+	changed       chan struct{}         // closed and renewed when the roster has changed
 	links         map[wire.LinkID]*link // up, or failed and not over
 	pending       map[wire.LinkID]*link // admitted, and not up yet
 	dials         map[string]context.CancelFunc
@@ -119,7 +120,7 @@ func start(cfg Config) (*Node, error) {
 		id: cfg.ID, cfg: cfg, log: cfg.Logger.With("node", cfg.ID), types: types, epoch: time.Now(),
 		defunct: make(chan struct{}), kick: make(chan struct{}, 1),
 		links: map[wire.LinkID]*link{}, pending: map[wire.LinkID]*link{}, dials: map[string]context.CancelFunc{},
-		subscriptions: map[*Subscription]struct{}{},
+		subscriptions: map[*Subscription]struct{}{}, changed: make(chan struct{}),
 	}
 	n.actors.node = n
 	n.roster = roster.Roster{
@@ -255,6 +256,8 @@ func (n *Node) apply(e roster.Effects) (over []*link) {
 		}
 		return true
 	})
+	close(n.changed)
+	n.changed = make(chan struct{})
 	for _, event := range e.Events {
 		public := Event{eventKinds[event.Kind], Member(event.Member)}
 		n.log.Info("member", "event", public.Kind, "peer", public.Member.ID, "incarnation", public.Member.Incarnation)

@@ -237,7 +237,7 @@ func (l *link) checkGoodbye() {
 // partWith takes a peer out that has said goodbye, once our answer is on its way.
 func (l *link) partWith() {
 	if err := l.control.awaitDrained(l.ctx); err != nil {
-		return // the link is over, and with it the peer's life
+		l.node.log.Debug("the peer has left without our answer", "peer", l.peer.id, "err", err)
 	}
 	l.node.change(func(r *roster.Roster) roster.Effects {
 		return r.Remove(l.node.now(), l.peer.id, l.incarnation, true)
