@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-go/pawl"
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/trace"
 	"github.com/pawl-go/pawl/internal/probe"
 )
 
@@ -206,7 +207,7 @@ func (w *World) crash(at *place) {
 	}
 	w.dropAnswers(nil) // the client asks again
 	old := w.eng
-	w.disk = w.disk.Kill()
+	w.die()
 	_ = old.Close() // it is dead: nothing it does counts
 	var err error
 	if w.eng, err = w.openEngine(); err != nil {
@@ -303,6 +304,9 @@ func (d *door) Join(ctx context.Context, c engine.Component, h engine.Handler) (
 
 // Close implements engine.Engine. The engine is the world's.
 func (d *door) Close() error { return nil }
+
+// Trace implements trace.Source: what the component's runtime does is traced too.
+func (d *door) Trace() trace.Recorder { return d.c.w.life }
 
 // Probe implements probe.Source.
 func (d *door) Probe() probe.Probe { return observer{d.c.w} }

@@ -1,6 +1,7 @@
 package pawltest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -53,4 +54,19 @@ func SchedulesOf(t *testing.T, scenario func(*World), opts ...Option) []string {
 		list = append(list, s.String())
 	}
 	return list
+}
+
+// CheckOptions says what is wrong with options.
+func CheckOptions(opts ...Option) error {
+	_, err := newConfig(opts, false)
+	return err
+}
+
+// CheckSchedule reads a schedule and writes it again.
+func CheckSchedule(text string) error {
+	s, err := parseSchedule(text)
+	if err == nil && s.String() != text {
+		return fmt.Errorf("%q becomes %q", text, s)
+	}
+	return err
 }

@@ -17,8 +17,10 @@ import (
 	"github.com/pawl-go/pawl"
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/local/memdisk"
+	"github.com/pawl-go/pawl/engine/trace"
 	rt "github.com/pawl-go/pawl/internal/runtime"
 	"github.com/pawl-go/pawl/queue"
+	"github.com/pawl-go/pawl/spec/check"
 )
 
 // World is one run of a scenario: Pawl's own runtime and engine on virtual time
@@ -45,8 +47,11 @@ type World struct {
 	// disk and eng are those of the present life. They change while nothing runs.
 	disk *memdisk.Disk
 	eng  engine.Engine
+	life *trace.Life
 	up   chan struct{} // closed when every component of this life has started
 	days int           // times maxIdle in a row
+
+	trace trace.Memory // of all lives
 
 	mu struct {
 		sync.Mutex
@@ -125,7 +130,18 @@ func play(t *testing.T, cfg config, s schedule, scenario func(*World)) (w *World
 		w.schedule()
 		w.close()
 	})
+	w.checkTrace()
 	return w
+}
+
+// checkTrace holds what Pawl itself did in the run to its semantics, so that a
+// fault of Pawl is told from one of the scenario.
+func (w *World) checkTrace() {
+	if _, err := check.Slice(w.trace.Events(), check.Options{}); err != nil {
+		w.said.lines = append(w.said.lines, fmt.Sprintf("Pawl itself has done what its semantics do not allow, "+
+			"which is a bug of Pawl and not of this program; please report it with all that stands here:\n%v", err))
+		w.said.failed = true
+	}
 }
 
 func newWorld(t testing.TB, cfg config, s schedule) *World {
@@ -136,6 +152,7 @@ func newWorld(t testing.TB, cfg config, s schedule) *World {
 		up:   make(chan struct{}),
 		disk: memdisk.New(s.seed),
 	}
+	w.life = w.trace.Life()
 	close(w.up)
 	w.mu.ordinals = map[string]int{}
 	w.mu.runs = map[engine.ID]*engine.Request{}
@@ -159,6 +176,7 @@ func (w *World) openEngine() (engine.Engine, error) {
 		App: "pawltest", Logger: slog.New(slog.DiscardHandler),
 		MissingTimeout: w.cfg.app.MissingTimeout,
 		Mailbox:        w.cfg.app.Limits.Mailbox, Pending: w.cfg.app.Limits.Pending,
+		Trace: w.life,
 	})
 }
 
@@ -182,6 +200,7 @@ func (w *World) close() {
 	w.mu.ending = true
 	components := slices.Clone(w.mu.components)
 	w.mu.Unlock()
+	w.die() // what comes from here on is no part of the run
 	var closers sync.WaitGroup
 	for _, c := range components {
 		for _, l := range c.lives {
@@ -192,9 +211,13 @@ func (w *World) close() {
 	close(w.over)
 	closers.Wait()
 	w.client.close()
-	w.disk.Kill() // nothing need be written any more
 	_ = w.eng.Close()
 	worlds.remove(w.id)
+}
+
+// die ends the life of the process: its disk stays as it is at this moment.
+func (w *World) die() {
+	w.life = w.life.Kill(func() { w.disk = w.disk.Kill() })
 }
 
 // now is the virtual time since the run began.

@@ -48,5 +48,5 @@ func TestExplore(t *testing.T) {
 		if want := (Totals{Deposits: 2, Volume: 40}); got != want || err != nil {
 			w.Errorf("the ledger has %+v, %v; want %+v", got, err, want)
 		}
-	})
+	}, pawltest.Schedules(1200))
 }
