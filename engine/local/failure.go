@@ -1,6 +1,7 @@
 package local
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -58,6 +59,9 @@ func (f *flow) lose(lost func(*pending) bool, left bool) *losses {
 			}
 		}
 	}
+	// A record is the same whatever the order of a map.
+	slices.SortFunc(l.counted, func(x, y count) int { return x.id.Compare(y.id) })
+	slices.SortFunc(l.orphans, engine.ID.Compare)
 	return l
 }
 
