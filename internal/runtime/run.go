@@ -165,10 +165,10 @@ func (inv *Invocation) invoke() (res Result, panicked bool) {
 
 // panicked makes the outcome of a panic.
 func (inv *Invocation) panicked(v any) Result {
-	stack := debug.Stack()
 	if inv.Err() != nil { // fenced: what its code meets then is of no interest
 		return Result{}
 	}
+	stack := debug.Stack()
 	inv.c.log.Error("method panicked", "actor", inv.req.Actor, "method", inv.req.Method,
 		"invocation", inv.req.ID, "panic", v, "stack", string(stack))
 	return Result{Failure: &engine.Failure{

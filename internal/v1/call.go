@@ -80,21 +80,35 @@ func (h *Handler) doCall(w http.ResponseWriter, r *http.Request, c runtime.Call)
 		return err
 	}
 	patient(w)
+	if m != nil && m.ReadOnly {
+		return h.doRead(w, r, c, wait)
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
-	if m != nil && m.ReadOnly {
-		o, err := h.rt.Read(ctx, c)
-		if err != nil {
-			return err
-		}
-		return h.answered(w, o)
-	}
 	p, err := h.rt.Go(r.Context(), c)
 	if err != nil {
 		return err
 	}
 	w.Header().Set(HeaderInvocation, p.ID().String())
 	return h.await(ctx, w, r, p)
+}
+
+// doRead answers with the result of a read-only method. It leaves no invocation
+// to ask for later, so one that cannot be waited for is waited for as usual.
+func (h *Handler) doRead(w http.ResponseWriter, r *http.Request, c runtime.Call, wait time.Duration) error {
+	if wait == 0 {
+		wait = h.cfg.Wait
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	o, err := h.rt.Read(ctx, c)
+	if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
+		return problem(engine.ErrUnavailable, "what %s.%s has read is not committed after %v; ask again", c.To, c.Method, wait)
+	}
+	if err != nil {
+		return err
+	}
+	return h.answered(w, o)
 }
 
 // patient lifts the server's time limit for reading a request, which has been

@@ -17,7 +17,8 @@ import (
 // fake is a runtime and its engine in memory: it records what the face asks of
 // them and answers as it was told.
 type fake struct {
-	engine.Operator // what is not faked panics
+	uncommitted     bool // what is read never counts
+	engine.Operator      // what is not faked panics
 
 	mu      sync.Mutex
 	next    uint64
@@ -77,7 +78,14 @@ func (f *fake) Attach(id engine.ID) v1.Pending {
 	return &fakePending{f: f, id: id}
 }
 
-func (f *fake) Read(_ context.Context, c runtime.Call) (*engine.Outcome, error) {
+// Read waits as the runtime does: for a commit, not beyond ctx.
+func (f *fake) Read(ctx context.Context, _ runtime.Call) (*engine.Outcome, error) {
+	if f.uncommitted {
+		<-ctx.Done()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return &engine.Outcome{Value: []byte(`"read"`)}, nil
 }
 

@@ -190,6 +190,22 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestRead: the answer of a read-only method cannot be asked for later, so
+// respond-async does not count; one that never counts is to be asked for again.
+func TestRead(t *testing.T) {
+	f := newFake()
+	for _, prefer := range []string{"Prefer: wait=1", "Prefer: respond-async"} {
+		if w := ask(face(t, f), "POST", "/v1/actors/Account/a/call/Balance", "", prefer); w.Code != 200 || w.Body.String() != `"read"` {
+			t.Errorf("%s: %d %s, want the answer", prefer, w.Code, w.Body)
+		}
+	}
+	f.uncommitted = true
+	w := ask(face(t, f), "POST", "/v1/actors/Account/a/call/Balance", "", "Prefer: respond-async")
+	if p := problem(t, w); p.Code != engine.ErrUnavailable || !p.Retryable {
+		t.Errorf("got %+v, want unavailable, to be asked for again", p)
+	}
+}
+
 func TestTell(t *testing.T) {
 	f := newFake()
 	h := face(t, f)
