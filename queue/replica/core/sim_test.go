@@ -1,0 +1,542 @@
+package core
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sim is a world of hosts with a network that cuts, holds up and loses, and with
+// processes, machines and disks that fail. Everything in it follows from a seed.
+type sim struct {
+	t        *testing.T
+	seed     uint64
+	rand     *rand.Rand
+	now      time.Time
+	opts     simOptions
+	hosts    []*simHost
+	conns    []*simConn
+	serial   uint64
+	blocked  map[[2]HostID]bool
+	crashing bool // at random, between effects
+
+	// truth is the history that has counted somewhere: nothing in it may ever
+	// be lost or contradicted. It starts at the first entry of all.
+	truth   []Entry
+	sources map[Epoch]HostID
+	forced  bool // somebody was told to take over by force: what counted may be lost
+
+	log   strings.Builder
+	trail bool
+}
+
+type simOptions struct {
+	hosts    int
+	strategy Strategy
+	flush    bool // FlushToCount
+	steps    int
+	forces   bool // take-overs by force too
+	noAcks   bool
+}
+
+// simConn is a connection. The two queues hold what is under way.
+type simConn struct {
+	sim    *sim
+	id     uint64
+	ends   [2]HostID
+	up     [2]bool     // the end has been told
+	down   [2]bool     // the end has been told that it is over
+	queue  [2][][]byte // to ends[k]
+	broken bool
+}
+
+func (c *simConn) has(id HostID) bool { return c.ends[0] == id || c.ends[1] == id }
+
+func (c *simConn) end(id HostID) int {
+	if c.ends[0] == id {
+		return 0
+	}
+	return 1
+}
+
+// cut breaks the connection: of what is under way a random part still arrives.
+func (c *simConn) cut() {
+	if c.broken {
+		return
+	}
+	c.broken = true
+	for k := range c.queue {
+		c.queue[k] = c.queue[k][:c.sim.rand.IntN(len(c.queue[k])+1)]
+	}
+}
+
+func newSim(t *testing.T, seed uint64, o simOptions) *sim {
+	s := &sim{
+		t: t, seed: seed, opts: o, rand: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1000, 0),
+		blocked: map[[2]HostID]bool{}, sources: map[Epoch]HostID{},
+	}
+	var ids []HostID
+	for k := range o.hosts {
+		ids = append(ids, HostID(k+1))
+	}
+	for _, id := range ids {
+		h := &simHost{sim: s, id: id, results: map[uint64]error{}, cfg: Config{
+			Self: id, Hosts: ids, Master: 1, Acknowledge: !o.noAcks, Strategy: o.strategy, FlushToCount: o.flush,
+		}}
+		s.hosts = append(s.hosts, h)
+		h.start()
+	}
+	return s
+}
+
+func (s *sim) host(id HostID) *simHost { return s.hosts[id-1] }
+
+func (s *sim) trace(format string, args ...any) {
+	if s.trail {
+		fmt.Fprintf(&s.log, format+"\n", args...)
+	}
+}
+
+func (s *sim) fail(format string, args ...any) {
+	s.t.Helper()
+	if s.trail {
+		s.t.Log(tail(s.log.String(), 30000))
+	}
+	s.t.Fatalf("seed %d, %+v: %s", s.seed, s.opts, fmt.Sprintf(format, args...))
+}
+
+func tail(s string, n int) string { return s[max(0, len(s)-n):] }
+
+// send puts a message on a connection, by way of its encoding.
+func (s *sim) send(from HostID, e Send) {
+	for _, c := range s.conns {
+		if c.id == e.Conn && c.has(from) && !c.broken {
+			to := 1 - c.end(from)
+			c.queue[to] = append(c.queue[to], e.Msg.AppendTo(nil))
+		}
+	}
+}
+
+func (s *sim) drop(_ HostID, e Drop) {
+	s.fail("a connection was dropped: %+v", e)
+}
+
+// dial connects two hosts that have no connection with both ends up.
+func (s *sim) dial(a, b *simHost) {
+	if a.r == nil || b.r == nil || a.paused || b.paused || s.blocked[[2]HostID{a.id, b.id}] || s.blocked[[2]HostID{b.id, a.id}] {
+		return
+	}
+	for _, c := range s.conns {
+		if c.has(a.id) && c.has(b.id) && !c.broken {
+			return
+		}
+	}
+	s.serial++
+	s.conns = append(s.conns, &simConn{sim: s, id: s.serial, ends: [2]HostID{a.id, b.id}})
+}
+
+// carry moves a connection on at one end: the news that it is up, a message, or
+// the news that it is over.
+func (s *sim) carry(c *simConn, k int) bool {
+	h, other := s.host(c.ends[k]), s.host(c.ends[1-k])
+	if h.r == nil {
+		c.down[k] = true
+		return false
+	}
+	if h.paused {
+		return false
+	}
+	switch {
+	case !c.up[k] && !c.broken:
+		c.up[k] = true
+		s.trace("%d: up %d (%d)", h.id, other.id, c.id)
+		h.step(PeerUp{other.id, c.id})
+	case len(c.queue[k]) > 0 && c.up[k]:
+		if s.blocked[[2]HostID{other.id, h.id}] {
+			return false
+		}
+		b := c.queue[k][0]
+		c.queue[k] = c.queue[k][1:]
+		m, err := DecodeMessage(b)
+		if err != nil {
+			s.fail("decode: %v", err)
+		}
+		s.trace("%d: from %d: %v %+v", h.id, other.id, m.Type, *m)
+		h.step(Received{other.id, c.id, m})
+	case c.broken && !c.down[k]:
+		c.down[k] = true
+		if c.up[k] {
+			s.trace("%d: down %d (%d)", h.id, other.id, c.id)
+			h.step(PeerDown{other.id, c.id})
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *sim) sweep() {
+	s.conns = slices.DeleteFunc(s.conns, func(c *simConn) bool { return c.down[0] && c.down[1] })
+}
+
+// work does one thing that is under way at random, and says whether there was any.
+func (s *sim) work() bool {
+	type choice struct {
+		c *simConn
+		k int
+		h *simHost
+	}
+	var all []choice
+	for _, c := range s.conns {
+		all = append(all, choice{c: c, k: 0}, choice{c: c, k: 1})
+	}
+	for _, h := range s.hosts {
+		if h.r != nil && !h.paused && len(h.jobs) > 0 {
+			all = append(all, choice{h: h})
+		}
+	}
+	s.rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for _, x := range all {
+		if x.h != nil {
+			job := x.h.jobs[0]
+			x.h.jobs = x.h.jobs[1:]
+			job()
+			return true
+		}
+		if s.carry(x.c, x.k) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sim) tick() {
+	s.now = s.now.Add(DefaultHeartbeatInterval / 4)
+	for _, h := range s.hosts {
+		if !h.paused {
+			h.step(Tick{s.now})
+		}
+	}
+}
+
+func (s *sim) any() *simHost { return s.hosts[s.rand.IntN(len(s.hosts))] }
+
+// mayLose reports whether one more host may lose what it holds: entries that
+// count are held by w hosts, so fewer than w may lose them at a time.
+func (s *sim) mayLose(h *simHost) bool {
+	n := 0
+	for _, other := range s.hosts {
+		if other != h && !other.trusted() {
+			n++
+		}
+	}
+	return n+1 < len(s.hosts)-h.cfg.promising()+1
+}
+
+// chaos does something at random.
+func (s *sim) chaos() {
+	switch p := s.rand.IntN(1000); {
+	case p < 560:
+		s.work()
+	case p < 700:
+		s.any().append()
+	case p < 760:
+		s.tick()
+	case p < 820:
+		a, b := s.any(), s.any()
+		if a.id > b.id {
+			s.dial(a, b)
+		}
+	case p < 840:
+		if len(s.conns) > 0 {
+			s.conns[s.rand.IntN(len(s.conns))].cut()
+		}
+	case p < 850:
+		s.blocked[[2]HostID{s.any().id, s.any().id}] = true
+	case p < 865:
+		clear(s.blocked)
+	case p < 900:
+		h := s.any()
+		h.flush(s.rand.IntN(len(h.log) + 1))
+	case p < 910:
+		s.any().release()
+	case p < 950:
+		s.any().start()
+	default:
+		s.disaster(p)
+	}
+	s.sweep()
+}
+
+// disaster does one of the rarer things.
+func (s *sim) disaster(p int) {
+	h := s.any()
+	switch {
+	case p < 958:
+		h.kill()
+	case p < 964:
+		if s.opts.flush || s.mayLose(h) {
+			h.power()
+		}
+	case p < 966:
+		if s.mayLose(h) {
+			h.wipe()
+		}
+	case p < 974:
+		h.paused = h.r != nil
+	case p < 984:
+		h.paused = false
+	case p < 990:
+		s.command(h, func(id uint64) Event { return TakeOver{ID: id, Force: s.opts.forces && s.rand.IntN(2) == 0} })
+	case p < 996:
+		s.command(h, func(id uint64) Event { return Switch{ID: id, Target: s.any().id} })
+	default:
+		s.shutDown(h)
+	}
+}
+
+func (s *sim) command(h *simHost, make func(uint64) Event) {
+	if h.r == nil || h.paused {
+		return
+	}
+	h.serial++
+	ev := make(h.serial)
+	if t, ok := ev.(TakeOver); ok && t.Force {
+		s.forced = true
+	}
+	s.trace("%d: %T%+v", h.id, ev, ev)
+	h.step(ev)
+}
+
+// shutDown ends a host in good order.
+func (s *sim) shutDown(h *simHost) {
+	if h.r == nil || h.paused {
+		return
+	}
+	h.step(Close{})
+	for h.r != nil && !h.closed && len(h.jobs) > 0 {
+		job := h.jobs[0]
+		h.jobs = h.jobs[1:]
+		job()
+	}
+	if h.r != nil && !h.closed {
+		s.fail("host %d does not close", h.id)
+	}
+	h.kill()
+	if s.rand.IntN(2) == 0 {
+		h.boot++ // the machine may be switched off now
+	}
+}
+
+// --- what must hold ---
+
+// checkCounted compares what counts at a host with what has counted anywhere.
+func (s *sim) checkCounted(h *simHost, e Counted) {
+	if s.forced {
+		return
+	}
+	n := h.position(e.Counted)
+	skip := int(h.base.Count)
+	for k, entry := range h.log[:n] {
+		switch {
+		case skip+k < len(s.truth):
+			if !same(s.truth[skip+k], entry) {
+				s.fail("host %d counts %v %q, where %v %q has counted", h.id, entry.Index, entry.Payload, s.truth[skip+k].Index, s.truth[skip+k].Payload)
+			}
+		default:
+			s.truth = append(s.truth, entry)
+		}
+	}
+	if k := s.opts.strategy.kind; e.Released > e.Counted && k >= anyHost && k != custom {
+		s.fail("host %d lets appends up to %v return, and only %v counts", h.id, e.Released, e.Counted)
+	}
+}
+
+func same(a, b Entry) bool {
+	return a.Index == b.Index && a.More == b.More && a.Control == b.Control && bytes.Equal(a.Payload, b.Payload)
+}
+
+// checkUnlocked sees that a new source has all that ever counted.
+func (s *sim) checkUnlocked(h *simHost) {
+	if s.forced {
+		return
+	}
+	if n := int(h.base.Count) + len(h.log); n < len(s.truth) {
+		s.fail("host %d is the source with %d entries, and %d have counted", h.id, n, len(s.truth))
+	}
+	for k, entry := range h.log {
+		if k += int(h.base.Count); k < len(s.truth) && !same(s.truth[k], entry) {
+			s.fail("host %d is the source with %v %q, where %v %q has counted", h.id, entry.Index, entry.Payload, s.truth[k].Index, s.truth[k].Payload)
+		}
+	}
+}
+
+// checkEpoch sees that an epoch begins once, at its own host.
+func (s *sim) checkEpoch(h *simHost, c Control) {
+	if c.Kind != EpochBegins {
+		return
+	}
+	if other, ok := s.sources[c.Epoch]; ok || c.Epoch.Host != h.id {
+		s.fail("host %d begins epoch %v, which host %d had begun", h.id, c.Epoch, other)
+	}
+	s.sources[c.Epoch] = h.id
+}
+
+// forget drops the epochs of a host whose disk is lost, and of which nobody has
+// heard: they may be used again, since there is nothing of them anywhere.
+func (s *sim) forget(h *simHost) {
+	for e := range s.sources {
+		heard := e.Host != h.id
+		for _, other := range s.hosts {
+			promised := other.hard.Promised
+			if other.r != nil {
+				promised = other.r.hard.Promised
+			}
+			heard = heard || other != h && !promised.Less(e)
+		}
+		if !heard {
+			delete(s.sources, e)
+		}
+	}
+}
+
+func (s *sim) checkAside(h *simHost, e SetAside) {
+	if e.Counted && !s.forced {
+		s.fail("host %d sets aside what counted: %+v", h.id, e)
+	}
+}
+
+func (s *sim) checkNotice(h *simHost, n Notice) {
+	switch n.Kind {
+	case NoticeProtocol, NoticeDamaged, NoticeMismatch, NoticeRefused:
+		if n.Kind != NoticeRefused || !s.forced {
+			s.fail("host %d: %+v", h.id, n)
+		}
+	}
+}
+
+// heal makes everything work again, and sees that the hosts come to agree.
+func (s *sim) heal() {
+	s.crashing = false
+	clear(s.blocked)
+	for _, h := range s.hosts {
+		h.paused = false
+		h.start()
+	}
+	for round := range 200 {
+		for _, a := range s.hosts {
+			for _, b := range s.hosts {
+				if a.id > b.id {
+					s.dial(a, b)
+				}
+			}
+		}
+		for k := 0; s.work(); k++ {
+			s.sweep()
+			if k > 100000 {
+				s.fail("the hosts talk for ever")
+			}
+		}
+		for _, h := range s.hosts {
+			h.flush(len(h.log))
+		}
+		s.tick()
+		if round > 50 && s.source() == nil && round%20 == 0 {
+			h := s.any()
+			s.command(h, func(id uint64) Event { return TakeOver{ID: id} })
+		}
+		if h := s.source(); h != nil && round < 150 && round%10 == 0 {
+			h.append()
+		}
+		if s.agreed() {
+			if round > 155 {
+				return
+			}
+		}
+	}
+	for _, h := range s.hosts {
+		st := h.r.Status()
+		s.t.Logf("host %d: %v epoch %v source %d last %v counted %v trust %v locked %v %q waits for %v", h.id, st.Role, st.Epoch, st.Source, st.Last, st.Counted, st.Trust, st.Locked, st.Why, st.WaitsFor)
+	}
+	s.fail("the hosts do not come to agree")
+}
+
+func (s *sim) source() *simHost {
+	for _, h := range s.hosts {
+		if h.r != nil && h.r.source != nil && !h.r.source.locked {
+			return h
+		}
+	}
+	return nil
+}
+
+// agreed reports whether all hosts hold the same, and all of it counts.
+func (s *sim) agreed() bool {
+	src := s.source()
+	if src == nil || src.r.counted != src.last() {
+		return false
+	}
+	for _, h := range s.hosts {
+		if h.last() != src.last() || h.r.counted != h.last() || h.r.hard.Trust != Whole {
+			return false
+		}
+		for k, entry := range h.log {
+			j := k + int(h.base.Count) - int(src.base.Count)
+			if j >= 0 && !same(src.log[j], entry) {
+				s.fail("hosts %d and %d differ at %v", src.id, h.id, entry.Index)
+			}
+		}
+	}
+	return true
+}
+
+func (s *sim) run() {
+	// A queue is born when all hosts are there.
+	s.crashing = s.rand.IntN(4) > 0
+	for range s.opts.steps {
+		s.chaos()
+	}
+	s.heal()
+	if !s.forced && len(s.truth) > int(s.hosts[0].base.Count)+len(s.hosts[0].log) {
+		s.fail("%d entries have counted, and %d are there", len(s.truth), len(s.hosts[0].log))
+	}
+}
+
+// The strategies of the simulation. The last is the one that falls back to a flush.
+var simStrategies = []Strategy{Any(), Majority(), All(), Unbounded(), MaxGap(Limit{Messages: 3}), Any().OrFlush(0)}
+
+func TestSimulation(t *testing.T) {
+	first, seeds := simSeeds(t)
+	for _, n := range []int{2, 3, 5} {
+		for k, st := range simStrategies {
+			for _, flush := range []bool{false, true} {
+				t.Run(fmt.Sprintf("hosts=%d/%d.%v/flush=%v", n, k, st, flush), func(t *testing.T) {
+					for k := range seeds {
+						newSim(t, first+k, simOptions{hosts: n, strategy: st, flush: flush, steps: 3000}).run()
+					}
+				})
+			}
+		}
+	}
+}
+
+// simSeeds is which seeds to run: PAWL_SEED and PAWL_SEEDS say so.
+func simSeeds(t *testing.T) (first, n uint64) {
+	n = 20
+	for name, v := range map[string]*uint64{"PAWL_SEED": &first, "PAWL_SEEDS": &n} {
+		if text := os.Getenv(name); text != "" {
+			x, err := strconv.ParseUint(text, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			*v = x
+		}
+	}
+	return first, n
+}
