@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 )
 
@@ -18,7 +19,7 @@ const maxLine = 64 << 20
 // it can.
 type CorruptError struct {
 	Path   string // "" if it is not a file
-	Line   int    // from 1
+	Line   int    // from 1; 0: not known, since only the end of a file was read
 	Offset int64  // of the line, in bytes
 	// Cut says that the trace ends in the middle of an event or of a record, as
 	// if its process had died while it wrote. A recorder that continues the file
@@ -27,13 +28,16 @@ type CorruptError struct {
 	Err error
 }
 
-// Error gives "trace PATH: line 7 (offset 512): what is wrong".
+// Error gives "trace PATH: line 7: offset 512: what is wrong".
 func (e *CorruptError) Error() string {
 	where := "trace"
 	if e.Path != "" {
 		where += " " + e.Path
 	}
-	return fmt.Sprintf("%s: line %d (offset %d): %v", where, e.Line, e.Offset, e.Err)
+	if e.Line > 0 {
+		where += fmt.Sprintf(": line %d", e.Line)
+	}
+	return fmt.Sprintf("%s: offset %d: %v", where, e.Offset, e.Err)
 }
 
 // Unwrap gives the cause.
@@ -98,6 +102,9 @@ func events(r io.Reader, path string) iter.Seq2[Event, error] {
 	}
 }
 
+// unknownLine makes the number of every line unknown.
+const unknownLine = math.MinInt / 2
+
 // lines reads events line by line, and knows where it is.
 type lines struct {
 	r      *bufio.Reader
@@ -113,7 +120,7 @@ func newLines(r io.Reader, path string) *lines {
 }
 
 func (in *lines) corrupt(cut bool, err error) error {
-	return &CorruptError{Path: in.path, Line: in.line, Offset: in.offset, Cut: cut, Err: err}
+	return &CorruptError{Path: in.path, Line: max(0, in.line), Offset: in.offset, Cut: cut, Err: err}
 }
 
 // next reads the event behind last; io.EOF at a sound end.

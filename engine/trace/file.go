@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 )
@@ -38,31 +39,69 @@ func Create(path string) (*Writer, error) {
 	return w, nil
 }
 
-// resume reads what is there, drops an unfinished end, and goes to the end.
+// resume finds what the end of the file says, drops what is unfinished there,
+// and goes to the end.
 func (w *Writer) resume(path string) error {
-	end := int64(0) // of the last whole event that ends what happens at once
-	in := newLines(w.f, path)
+	size, err := w.f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("continue trace: %w", err)
+	}
+	for part := int64(64 << 10); ; part *= 4 {
+		end, ok, err := w.readEnd(path, max(0, size-part), size)
+		switch {
+		case err != nil:
+			return err
+		case !ok && part < size:
+			continue
+		}
+		if err := w.f.Truncate(end); err != nil {
+			return fmt.Errorf("continue trace: %w", err)
+		}
+		if _, err := w.f.Seek(end, io.SeekStart); err != nil {
+			return fmt.Errorf("continue trace: %w", err)
+		}
+		return nil
+	}
+}
+
+// readEnd reads the file from a place on. It sets seen, and returns where the
+// last whole event ends that ends what happens at once; ok is false if it has
+// come upon no record.
+func (w *Writer) readEnd(path string, from, size int64) (end int64, ok bool, err error) {
+	in := newLines(io.NewSectionReader(w.f, from, size-from), path)
+	if from > 0 {
+		in.end, in.line = from, unknownLine
+		if err := in.read(); err != nil { // the rest of a line
+			return 0, false, skipEOF(err)
+		}
+	}
+	w.seen = seen(math.MaxUint64)
 	var last Event
 	for {
 		e, err := in.next(&last)
-		if c, ok := errors.AsType[*CorruptError](err); errors.Is(err, io.EOF) || ok && c.Cut {
+		if c, isCorrupt := errors.AsType[*CorruptError](err); errors.Is(err, io.EOF) || isCorrupt && c.Cut {
 			break
 		}
 		if err != nil {
-			return err
+			return 0, false, err
 		}
 		w.seen.note(&e)
+		ok = ok || e.Kind.Record() && !e.More
 		if last = e; !e.More {
 			end = in.end
 		}
 	}
-	if err := w.f.Truncate(end); err != nil {
-		return fmt.Errorf("continue trace: %w", err)
+	if !ok {
+		w.seen = 0
 	}
-	if _, err := w.f.Seek(end, io.SeekStart); err != nil {
-		return fmt.Errorf("continue trace: %w", err)
+	return end, ok, nil
+}
+
+func skipEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // Record implements Recorder.

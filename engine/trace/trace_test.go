@@ -150,6 +150,54 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestLongFile: only the end of a file is read to continue it.
+func TestLongFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace")
+	var b []byte
+	for at := range uint64(5000) {
+		b = append(b, lineOf(send(at+1, "1-1", true), send(at+1, "1-2", false))...)
+	}
+	whole := len(b)
+	b = append(b, lineOf(Event{Kind: Open, At: 4711})...)
+	for range 5000 {
+		b = append(b, lineOf(life[3])...)
+	}
+	for _, c := range []struct {
+		b    []byte
+		seen uint64
+		drop int
+	}{
+		{b[:whole], 5000, 0},
+		{b[:whole-1], 4999, len(lineOf(send(5000, "1-1", true), send(5000, "1-2", false))) - 1},
+		{b, 4711, 0}, // the newest record is far from the end
+		{b[:len(b)-3], 4711, len(lineOf(life[3])) - 3},
+	} {
+		if err := os.WriteFile(path, c.b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Seen() != c.seen {
+			t.Errorf("seen %d, want %d", w.Seen(), c.seen)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() != int64(len(c.b)-c.drop) {
+			t.Errorf("%v, %v: of %d bytes %d are to go", info.Size(), err, len(c.b), c.drop)
+		}
+	}
+	if err := os.WriteFile(path, append(b, "nonsense\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Create(path)
+	if c, ok := errors.AsType[*CorruptError](err); !ok || c.Offset != int64(len(b)) || c.Line != 0 {
+		t.Errorf("%v, want one at %d", err, len(b))
+	}
+}
+
 func newest(events []Event) (at uint64) {
 	for _, e := range events {
 		if e.Kind.Record() {

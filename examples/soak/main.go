@@ -1,7 +1,8 @@
 // The command soak kills the examples with -9, a thousand times by default, and
-// audits each after every few kills: nothing may be lost and nothing doubled.
+// audits each after every few kills: nothing may be lost and nothing doubled. What
+// the programs did in all their lives is held to the semantics, too.
 //
-//	go run ./examples/soak [--kills 1000] [--seed N] [--app bank] [--durability disk] [--limit 20m]
+//	go run ./examples/soak [--kills 1000] [--seed N] [--app bank] [--durability disk] [--trace=false] [--limit 20m]
 //
 // It goes in rounds, over every application in both durabilities, each round on
 // fresh data with its own seed. A round that fails names the seed with which it
@@ -40,6 +41,7 @@ func main() {
 	flag.Uint64Var(&s.seed, "seed", rand.Uint64(), "of the first round")
 	flag.StringVar(&s.app, "app", "", "flights, bank or counter only")
 	flag.StringVar(&s.durability, "durability", "", "process or disk only")
+	flag.BoolVar(&s.trace, "trace", true, "record all that happens, and hold it to the semantics after each round")
 	flag.StringVar(&s.tuning, "journal", "", "large or small only: how much of it between checkpoints")
 	limit := flag.Duration("limit", 20*time.Minute, "give up, and fail, after this time")
 	flag.Parse()

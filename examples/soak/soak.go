@@ -41,6 +41,7 @@ type soak struct {
 	seed            uint64
 	app, durability string // only that; "" for all
 	tuning          string // "large" or "small" journals only
+	trace           bool   // record traces, and check them
 	tell            func(line string)
 }
 
@@ -52,6 +53,7 @@ type summary struct {
 	recoveries           []time.Duration
 	elapsed              time.Duration
 	failed               int
+	events               int // of traces, allowed
 }
 
 func (s *summary) String() string {
@@ -60,11 +62,15 @@ func (s *summary) String() string {
 	if s.failed > 0 {
 		verdict = fmt.Sprintf("%d ROUNDS FAILED", s.failed)
 	}
+	traces := ""
+	if s.events > 0 {
+		traces = fmt.Sprintf("trace: %d events, allowed\n", s.events)
+	}
 	at := func(q float64) string { return crash.Quantile(s.recoveries, q).Round(time.Millisecond).String() }
 	return fmt.Sprintf("%d kills (%d while opening) in %d rounds and %v; %d units answered, %d in flight at the kills, %d flights flown again\n"+
-		"recovery p50 %s, p99 %s, at most %s\nverdict: %s",
+		"recovery p50 %s, p99 %s, at most %s\n%sverdict: %s",
 		s.kills, s.early, s.rounds, s.elapsed.Round(time.Second), s.answered, s.inFlight, s.resumed,
-		at(0.5), at(0.99), at(1), verdict)
+		at(0.5), at(0.99), at(1), traces, verdict)
 }
 
 // run does rounds until there were enough kills. A round that fails does not
@@ -78,10 +84,10 @@ func (s soak) run(ctx context.Context) (*summary, error) {
 	var failures []error
 	for sum.kills < s.kills && len(failures) < 3 && ctx.Err() == nil {
 		r := todo[sum.rounds%len(todo)]
-		r.seed = s.seed + uint64(sum.rounds)
+		r.seed, r.trace = s.seed+uint64(sum.rounds), s.trace
 		r.kills = min(s.round, s.kills-sum.kills)
 		sum.rounds++
-		result, err := r.do(ctx)
+		result, err := r.do(ctx, sum)
 		sum.add(result)
 		sum.elapsed = time.Since(began)
 		outcome := "ok"
@@ -127,6 +133,7 @@ type round struct {
 	tuning     string
 	seed       uint64
 	kills      int
+	trace      bool
 }
 
 // size names the tuning.
@@ -137,12 +144,16 @@ func (r round) size() string {
 	return "large"
 }
 
-func (r round) do(ctx context.Context) (*crash.Result, error) {
+// do does the round. It counts in sum the events of its trace.
+func (r round) do(ctx context.Context, sum *summary) (*crash.Result, error) {
 	top, err := os.MkdirTemp("", "soak-")
 	if err != nil {
 		return nil, err
 	}
 	job := crash.Job{Dir: filepath.Join(top, r.work.name), Durability: r.durability, Tuning: r.tuning, Rate: r.work.rate}
+	if r.trace {
+		job.Trace = filepath.Join(top, "trace.jsonl")
+	}
 	units := r.work.perKill * r.kills
 	result, err := r.work.run(ctx, crash.Run{Job: job, Kills: r.kills, Seed: r.seed, Early: 0.15}, units)
 	var differences []string
@@ -155,11 +166,22 @@ func (r round) do(ctx context.Context) (*crash.Result, error) {
 	if err == nil && len(result.Kills) == 0 {
 		err = errors.New("no kill landed")
 	}
+	if err == nil && r.trace {
+		err = sum.checkTrace(job)
+	}
 	if err != nil {
 		return result, fmt.Errorf("%w\n  data kept in %s; again: go run ./examples/soak --app %s --durability %s --journal %s --seed %d --kills %d --round %d",
 			err, top, r.work.name, r.durability, r.size(), r.seed, r.kills, r.kills)
 	}
 	return result, os.RemoveAll(top)
+}
+
+func (s *summary) checkTrace(job crash.Job) error {
+	found, err := job.CheckTrace()
+	if err == nil {
+		s.events += found.Events
+	}
+	return err
 }
 
 func (s *summary) add(r *crash.Result) {

@@ -20,14 +20,14 @@ var arrows = map[string][]string{
 	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/mutant", "internal/runtime/..."},
 	"internal/house":    {},
 	"internal/probe":    {"engine", "internal/runtime"},
-	"internal/sim":      {"engine", "engine/trace", "engine/local/memdisk", "internal/runtime", "queue"},
+	"internal/sim":      {"engine", "engine/trace", "engine/local/memdisk", "internal/runtime", "internal/sim/...", "queue", "spec/check"},
 	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/v1/..."},
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},
 	"":                  {"engine", "engine/chain", "engine/local", "internal/..."},
 	"cmd":               {"", "engine/...", "internal/...", "queue/...", "bench/...", "cmd/..."},
 	"pawltest":          {"", "engine/...", "internal/probe", "internal/runtime", "queue", "spec/check"}, // a test kit: it may look inside
-	"examples":          {"", "engine/local", "examples/..."},
+	"examples":          {"", "engine/local", "examples/...", "spec/check"},
 	"bench":             {"", "engine/...", "queue/...", "bench/..."},
 }
 

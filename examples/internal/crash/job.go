@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,6 +20,7 @@ type Job struct {
 	Dir        string // its data
 	Durability string // "process" or "disk"
 	Tuning     string // more parameters for the engine, as in "checkpoint=1MiB"; may be empty
+	Trace      string // the file into which its engine records all that happens; "": off
 	From       int    // units below have been answered
 	Units      int    // how many there are
 	Rate       int    // units submitted in a second; 0: as fast as Window allows
@@ -32,6 +34,9 @@ func (j Job) Engine() string {
 	engine := "local:" + j.Dir + "?durability=" + j.Durability
 	if j.Tuning != "" {
 		engine += "&" + j.Tuning
+	}
+	if j.Trace != "" {
+		engine += "&trace=" + url.QueryEscape(j.Trace)
 	}
 	return engine
 }

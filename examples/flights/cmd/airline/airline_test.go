@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-go/pawl/examples/flights"
 	"github.com/pawl-go/pawl/examples/internal/crash"
+	"github.com/pawl-go/pawl/spec/check"
 )
 
 func TestMain(m *testing.M) {
@@ -60,6 +61,14 @@ func TestReportTellsTheVerdict(t *testing.T) {
 		strings.Index(got, "BBB") > strings.Index(got, "AAA") || strings.Contains(got, "\x1b") {
 		t.Errorf("report of a good run:\n%s", got)
 	}
+	r.Trace = &traced{Report: &check.Report{Events: 1234}}
+	if got := text(); !strings.Contains(got, "trace: 1,234 events, allowed") {
+		t.Errorf("report of an allowed trace:\n%s", got)
+	}
+	r.Trace.Error = "event 7"
+	if got := text(); !strings.Contains(got, "trace: not allowed by the semantics: event 7") {
+		t.Errorf("report of another trace:\n%s", got)
+	}
 	for range 25 {
 		r.Verdict.Differences = append(r.Verdict.Differences, "AAA has one more")
 	}
@@ -85,5 +94,8 @@ func TestDemo(t *testing.T) {
 	}
 	if !r.OK || len(r.Run.Kills) != 2 || !strings.Contains(string(text), `"ok":true`) {
 		t.Errorf("report %s", text)
+	}
+	if r.Trace == nil || r.Trace.Lives != 4 || !strings.Contains(string(text), `"lives":4`) {
+		t.Errorf("the trace is not of three lives and an audit: %s", text)
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/pawl-go/pawl/examples/flights"
 	"github.com/pawl-go/pawl/examples/internal/crash"
+	"github.com/pawl-go/pawl/spec/check"
 )
 
 // report is all that a run has to say.
@@ -20,6 +22,14 @@ type report struct {
 	Recovery   recovery         `json:"recovery_ms"`
 	Verdict    *flights.Verdict `json:"verdict"`
 	AuditTime  time.Duration    `json:"audit_ns"`
+	Trace      *traced          `json:"trace,omitempty"`
+}
+
+// traced is what the check of the trace has found.
+type traced struct {
+	*check.Report
+	Error string        `json:"error,omitempty"` // why it is not allowed
+	Time  time.Duration `json:"check_ns"`
 }
 
 // recovery sums up the times from a restart to the first new answer, in
@@ -34,6 +44,9 @@ func fly(ctx context.Context, o options) (*report, error) {
 	show := newProgress(os.Stderr, o.flights, o.kills)
 	show.begin(o)
 	job := crash.Job{Dir: o.dir, Durability: o.durability, Rate: o.rate}
+	if o.trace {
+		job.Trace = filepath.Join(o.dir, "trace.jsonl")
+	}
 	result, err := flights.Run(ctx, crash.Run{Job: job, Kills: o.kills, Seed: o.seed, Watch: show.watch}, o.flights)
 	show.end()
 	if err != nil {
@@ -45,12 +58,26 @@ func fly(ctx context.Context, o options) (*report, error) {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	all := result.Recoveries()
-	return &report{
+	r := &report{
 		OK:   verdict.OK() && len(result.Kills) == o.kills,
 		Seed: o.seed, Durability: o.durability, Asked: o.kills,
 		Run: result, Verdict: verdict, AuditTime: time.Since(began),
 		Recovery: recovery{P50: milliseconds(crash.Quantile(all, 0.5)), Max: milliseconds(crash.Quantile(all, 1))},
-	}, nil
+	}
+	if o.trace {
+		r.check(job)
+	}
+	return r, nil
+}
+
+// check holds the trace to the semantics.
+func (r *report) check(job crash.Job) {
+	began := time.Now()
+	found, err := job.CheckTrace()
+	r.Trace = &traced{Report: found, Time: time.Since(began)}
+	if err != nil {
+		r.OK, r.Trace.Error = false, err.Error()
+	}
 }
 
 func milliseconds(d time.Duration) float64 {

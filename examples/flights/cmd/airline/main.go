@@ -77,7 +77,7 @@ type options struct {
 	flights, kills, rate    int
 	seed                    uint64
 	durability, dir, output string
-	keep                    bool
+	keep, trace             bool
 }
 
 func parseFlags(args []string) (options, error) {
@@ -90,6 +90,7 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.durability, "durability", "process", "process: survives kill -9; disk: a power cut too")
 	f.StringVar(&o.dir, "dir", "", "directory for the data, new or empty (default a temporary one)")
 	f.BoolVar(&o.keep, "keep", false, "keep the data")
+	f.BoolVar(&o.trace, "trace", true, "record all that happens, and hold it to the semantics at the end")
 	f.StringVar(&o.output, "o", "text", "text or json")
 	if err := f.Parse(args); err != nil {
 		return o, err

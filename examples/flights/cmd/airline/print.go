@@ -75,6 +75,14 @@ func (r *report) verdict(b *strings.Builder, s style) {
 	}
 	fmt.Fprintf(b, "Read anew from the data, in %s: %d flights and %d airports against the file.\n",
 		r.AuditTime.Round(time.Millisecond), r.Verdict.Flights, len(r.Verdict.Boards))
+	switch t := r.Trace; {
+	case t == nil:
+	case t.Error != "":
+		fmt.Fprintln(b, s.red("trace: not allowed by the semantics:"), t.Error)
+	default:
+		fmt.Fprintf(b, "trace: %s events, allowed: what %d lives of the program did, with %s attempts, held to the semantics in %s.\n",
+			thousands(t.Events), t.Lives, thousands(t.Attempts), t.Time.Round(time.Millisecond))
+	}
 	if r.Verdict.OK() {
 		fmt.Fprintln(b, s.green("Verdict: none lost, none doubled. Every sum is that of the file."))
 	} else {
