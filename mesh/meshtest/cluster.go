@@ -115,6 +115,18 @@ func (c *Cluster) Sleep(d time.Duration) {
 	synctest.Wait()
 }
 
+// Leave has a node leave in good order; a minute of virtual time at most.
+func (c *Cluster) Leave(id string) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	defer cancel()
+	n := c.nodes[id]
+	delete(c.nodes, id)
+	if err := n.Leave(ctx); err != nil {
+		c.t.Fatalf("%s: %v", id, err)
+	}
+}
+
 // Partition cuts the network into groups. A node in no group is alone.
 func (c *Cluster) Partition(groups ...[]string) {
 	group := map[string]int{}

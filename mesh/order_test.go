@@ -1,0 +1,283 @@
+package mesh_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pawl-go/pawl/mesh"
+	"github.com/pawl-go/pawl/mesh/meshtest"
+)
+
+// witness checks what one actor gets: of each sender, numbers that only grow.
+// A number that comes again, or late, is an error.
+type witness struct {
+	mu     sync.Mutex
+	last   map[byte]uint64
+	count  uint64
+	wrongs []string
+}
+
+// A numbered message is its sender, a number from 1, and padding.
+func numbered(sender byte, n uint64, size int) []byte {
+	b := append(make([]byte, 0, 9+size), sender)
+	b = binary.LittleEndian.AppendUint64(b, n)
+	return append(b, make([]byte, size)...)
+}
+
+func (w *witness) handle(_ *mesh.Context, m []byte) error {
+	n := binary.LittleEndian.Uint64(m[1:])
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		w.last = map[byte]uint64{}
+	}
+	if n <= w.last[m[0]] && len(w.wrongs) < 10 {
+		w.wrongs = append(w.wrongs, fmt.Sprintf("from %c: %d after %d", m[0], n, w.last[m[0]]))
+	}
+	w.last[m[0]] = n
+	w.count++
+	return nil
+}
+
+func (w *witness) check(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wrong := range w.wrongs {
+		t.Error(wrong)
+	}
+}
+
+// settled waits until what was sent on all nodes is accounted for:
+// handled + refused + dropped = sent.
+func settled(t *testing.T, c *meshtest.Cluster) {
+	t.Helper()
+	var last string
+	for range 200 {
+		var sent, handled, gone uint64
+		for _, id := range c.Names() {
+			k := c.Node(id).Counters()
+			sent += k.Sent
+			handled += k.Handled
+			for _, n := range k.Refused {
+				gone += n
+			}
+			for _, n := range k.Dropped {
+				gone += n
+			}
+		}
+		if sent == handled+gone {
+			return
+		}
+		last = fmt.Sprintf("sent %d, handled %d + refused and dropped %d = %d", sent, handled, gone, handled+gone)
+		c.Sleep(time.Second)
+	}
+	for _, id := range c.Names() {
+		t.Logf("%s: %+v", id, c.Node(id).Counters())
+	}
+	t.Error(last)
+}
+
+// Order of each sender, and at most once, while connections are killed at random.
+func TestOrderUnderLoad(t *testing.T) {
+	for _, lanes := range [][2]int{{1, 1}, {4, 4}, {16, 16}, {1, 16}, {16, 4}} {
+		t.Run(fmt.Sprintf("%d and %d lanes", lanes[0], lanes[1]), func(t *testing.T) {
+			meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
+				c.Configure = messages
+				a := c.Start("a", func(cfg *mesh.Config) { cfg.Lanes = lanes[0] })
+				b := c.Start("b", func(cfg *mesh.Config) { cfg.Lanes = lanes[1] })
+				c.WaitForMembers(2)
+				killUnderLoad(t, c, a, b, 4000)
+			})
+		})
+	}
+}
+
+// killUnderLoad has a and b send to five actors on each other while connections are
+// killed, and checks what comes of it.
+func killUnderLoad(t *testing.T, c *meshtest.Cluster, a, b *mesh.Node, each int) {
+	t.Helper()
+	witnesses := map[string]*witness{}
+	for _, n := range []*mesh.Node{a, b} {
+		for i := range 5 {
+			w := &witness{}
+			witnesses[fmt.Sprint(n.ID(), i)] = w
+			spawn(t, n, fmt.Sprint("w", i), w.handle)
+		}
+	}
+	var senders sync.WaitGroup
+	for _, way := range [][2]*mesh.Node{{a, b}, {b, a}} {
+		for i := range 5 {
+			to := mesh.At(way[0], mesh.Address[[]byte]{Node: way[1].ID(), Name: fmt.Sprint("w", i)})
+			senders.Go(func() { sendNumbered(t, c, to, way[0].ID()[0], each) })
+		}
+	}
+	done := make(chan struct{})
+	go func() { senders.Wait(); close(done) }()
+	cuts := 0
+	for ended := false; !ended; {
+		c.Sleep(time.Duration(c.Rand.IntN(50)) * time.Millisecond)
+		if c.Rand.IntN(4) == 0 {
+			cuts += c.CutAll("a", "b")
+		} else if c.Cut("a", "b") {
+			cuts++
+		}
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+	}
+	c.WaitForMembers(2)
+	settled(t, c)
+	var got uint64
+	for _, name := range slices.Sorted(maps.Keys(witnesses)) {
+		witnesses[name].check(t)
+		got += witnesses[name].count
+	}
+	if cuts < 3 || got == 0 || got > uint64(10*each) {
+		t.Errorf("%d cuts, %d of %d messages: was anything tried?", cuts, got, 10*each)
+	}
+	t.Logf("%d cuts, %d of %d messages handled", cuts, got, 10*each)
+}
+
+func sendNumbered(t *testing.T, c *meshtest.Cluster, to *mesh.Ref[[]byte], sender byte, count int) {
+	for n := range count {
+		size := n % 100
+		if n%97 == 0 {
+			size = 50_000 // in fragments
+		}
+		for {
+			err := to.Cast(t.Context(), numbered(sender, uint64(n+1), size))
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, mesh.SendUnreachable) && !errors.Is(err, mesh.SendNotAMember) {
+				t.Error(err)
+				return
+			}
+			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // virtual time
+		}
+		if n%50 == 0 {
+			time.Sleep(time.Millisecond) //nolint:forbidigo // virtual time
+		}
+	}
+}
+
+// A lane's connection is lost: calls bound to it end at once, the other lanes go on,
+// and it comes back without a change of membership.
+func TestOneLaneIsKilled(t *testing.T) {
+	simulate(t, func(t *testing.T, w *world) {
+		events := w.a.Subscribe()
+		defer events.Close()
+		var handled atomic.Int64
+		for i := range 40 {
+			spawn(t, w.b, fmt.Sprint("n", i), func(c *mesh.Context, _ number) error {
+				handled.Add(1)
+				return nil
+			})
+		}
+		release := make(chan struct{})
+		defer close(release)
+		replies := make(chan error, 40)
+		for i := range 40 {
+			name := fmt.Sprint("busy", i)
+			spawn(t, w.b, name, busy[number](make(chan struct{}), release))
+			go func() { replies <- call(w, on[number](w, name), number{}) }()
+		}
+		w.Sleep(time.Second)
+		for cut := false; !cut; { // until it is a lane's: with the control stream, all calls end
+			w.Cut("a", "b")
+			w.Sleep(10 * time.Millisecond)
+			cut = len(replies) > 0 && len(replies) < 40
+			if len(replies) == 40 {
+				t.Skip("it was the control stream's connection") // one time in five
+			}
+		}
+		ended := len(replies)
+		for range ended {
+			if err := <-replies; !errors.Is(err, mesh.ReplyDisconnected) {
+				t.Errorf("a call on the lane: %v", err)
+			}
+		}
+		for i := range 40 {
+			if err := on[number](w, fmt.Sprint("n", i)).Cast(t.Context(), number{}); err != nil {
+				t.Error(err)
+			}
+		}
+		w.Sleep(time.Second)
+		if got := handled.Load(); got < 20 {
+			t.Errorf("%d of 40 messages on all lanes arrived", got)
+		}
+		before := handled.Load()
+		for i := range 40 {
+			if err := on[number](w, fmt.Sprint("n", i)).Cast(t.Context(), number{}); err != nil {
+				t.Error(err)
+			}
+		}
+		w.Sleep(time.Second)
+		if got := handled.Load() - before; got != 40 {
+			t.Errorf("%d of 40 arrive once the lane is back", got)
+		}
+		settled(t, w.Cluster)
+		if got := len(replies); got+ended == 40 {
+			t.Error("calls on the other lanes have ended too")
+		}
+	})
+}
+
+// 5 MiB among 2,000 small ones: it is refused at home, and they all arrive.
+func TestTooLargeAmongSmall(t *testing.T) {
+	simulate(t, func(t *testing.T, w *world) {
+		seen := &witness{}
+		spawn(t, w.b, "w", seen.handle)
+		to := on[[]byte](w, "w")
+		for n := range 2000 {
+			if err := to.Cast(t.Context(), numbered('a', uint64(n+1), 10)); err != nil {
+				t.Fatal(err)
+			}
+			if n == 1000 {
+				if err := to.Cast(t.Context(), make([]byte, 5<<20)); !errors.Is(err, mesh.SendTooLarge) {
+					t.Fatal(err)
+				}
+			}
+		}
+		w.Sleep(time.Second)
+		seen.check(t)
+		if seen.count != 2000 {
+			t.Errorf("%d of 2000", seen.count)
+		}
+	})
+}
+
+// A small call to another actor does not wait for a large message, on one lane.
+func TestSmallBehindLarge(t *testing.T) {
+	meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
+		c.Configure = func(cfg *mesh.Config) { messages(cfg); cfg.Lanes = 1 }
+		w := &world{Cluster: c, t: t, a: c.Start("a"), b: c.Start("b")}
+		c.WaitForMembers(2)
+		c.Latency(time.Millisecond, time.Millisecond)
+		var large time.Time
+		spawn(t, w.b, "large", func(*mesh.Context, []byte) error { large = time.Now(); return nil })
+		spawn(t, w.b, "small", func(c *mesh.Context, _ number) error { return c.Reply(1) })
+		if err := on[[]byte](w, "large").Cast(t.Context(), make([]byte, 4<<20-100)); err != nil {
+			t.Fatal(err)
+		}
+		if err := call(w, on[number](w, "small"), number{}); err != nil {
+			t.Fatal(err)
+		}
+		small := time.Now()
+		c.Sleep(time.Second)
+		// The window is 256 KiB: the large one takes 16 round trips and more.
+		if large.IsZero() || !small.Before(large) {
+			t.Errorf("the reply came at %v, the large message was there at %v", small, large)
+		}
+	})
+}
