@@ -59,15 +59,17 @@ func (q *Queue) Head(cycle uint32) (CycleHead, error) {
 // BlockReader reads the queue in blocks, for a copy of it. It belongs to one
 // goroutine at a time.
 type BlockReader struct {
-	t   *Tailer
-	buf []byte
+	t    *Tailer
+	from Place
+	buf  []byte
 }
 
-// NewBlockReader makes a reader that begins with the entry from, or with all of
-// its batch, or with the first one behind it that is there: 0 is the start of the
-// queue.
-func (q *Queue) NewBlockReader(from Index) *BlockReader {
-	return &BlockReader{t: q.NewTailer(from)}
+// NewBlockReader makes a reader that begins at a place, that of a copy above all:
+// with the entry there, or with all of its batch, or with the first one behind it
+// that is there. The zero place is the start of the queue. Reading fails with
+// ErrPlace if no entry can be at that offset.
+func (q *Queue) NewBlockReader(from Place) *BlockReader {
+	return &BlockReader{t: q.NewTailer(from.Index), from: from}
 }
 
 // Close ends the reader.
@@ -107,7 +109,7 @@ func (r *BlockReader) tryNext(n int) (Block, bool, error) {
 		if ok, err := t.enter(); !ok || err != nil {
 			return Block{}, false, err
 		}
-		if err := r.toBatch(); err != nil {
+		if err := r.enter(); err != nil {
 			return Block{}, false, err
 		}
 	}
@@ -137,36 +139,38 @@ func (r *BlockReader) tryNext(n int) (Block, bool, error) {
 	return b, true, nil
 }
 
-// toBatch steps to the batch that holds the wanted entry. The sparse index may
-// lead into the middle of a batch, and then it begins before that.
-func (r *BlockReader) toBatch() error {
+// enter steps to the place where the reader begins, from the front of the cycle:
+// whether a mark of the sparse index lies inside a batch only that tells.
+func (r *BlockReader) enter() error {
 	t, c := r.t, &r.t.c
-	want := uint32(0)
-	if t.want.Cycle() == c.s.cycle {
-		want = t.want.Seq()
+	from := r.from
+	if t.want != from.Index || t.want.Cycle() != c.s.cycle {
+		from = Place{Index: NewIndex(c.s.cycle, 0)} // it has come here from the cycle before
 	}
-	if want == 0 {
-		c.seq, c.off = 0, dataStart
+	start := place{0, dataStart}
+	if from.Index.Seq() == 0 && from.Offset <= dataStart {
+		c.seq, c.off = start.seq, start.off
 		return nil
 	}
 	return c.guarded(func() error {
-		c.seq, c.off = 0, dataStart // whether a mark is inside a batch only the front tells
-		start := place{c.seq, c.off}
-		for c.seq <= want {
+		for c.seq, c.off = 0, dataStart; c.off != from.Offset; {
 			e, present, err := c.peek()
 			if err != nil {
 				return err
 			}
-			if !present || e.kind == kindEnd || e.indexed() && c.seq == want {
+			if !present || e.kind == kindEnd || from.Offset == 0 && e.indexed() && c.seq == from.Index.Seq() {
 				break
 			}
 			c.off += e.size()
 			if e.indexed() {
 				c.seq++
 			}
-			if !e.more {
+			if !e.more && (e.indexed() || from.Offset > 0) {
 				start = place{c.seq, c.off}
 			}
+		}
+		if from.Offset > 0 && (start != place{from.Index.Seq(), from.Offset}) {
+			return fmt.Errorf("%w: entry %s is not at offset %d", ErrPlace, from.Index, from.Offset)
 		}
 		c.seq, c.off = start.seq, start.off
 		return nil

@@ -5,15 +5,22 @@ import (
 	"fmt"
 )
 
-// Next is the index of the next entry, the place where a copy goes on: behind an
-// end entry that is the start of the next cycle.
-func (q *Queue) Next() Index {
+// Place is the place of an entry: which one, and where in its cycle. Padding lies
+// between entries, so the index alone does not say where a copy goes on.
+type Place struct {
+	Index  Index
+	Offset int64 // 0: behind the entry in front of it, before any padding
+}
+
+// Place is where the next entry goes: behind an end entry that is the start of
+// the next cycle. On a queue that is open for reading it has no offset.
+func (q *Queue) Place() Place {
 	if q.readOnly {
-		return q.Last() + 1
+		return Place{Index: q.Last() + 1}
 	}
 	q.w.Lock()
 	defer q.w.Unlock()
-	return NewIndex(q.w.pseg.cycle, q.w.pseq)
+	return Place{NewIndex(q.w.pseg.cycle, q.w.pseq), q.w.poff}
 }
 
 // BeginCycle makes the cycle that the next blocks belong to, on a barred queue:
@@ -107,7 +114,7 @@ func (q *Queue) replaceEmpty(old *segment, header cycleHeader) error {
 // Apply appends a block that a BlockReader of another queue has read, on a barred
 // queue: the same bytes at the same place. Readers see all of it or nothing. It
 // checks every byte before it changes anything: a block that does not prove itself
-// matches ErrBadBlock, one that is not the next (see Next) or whose cycle has not
+// matches ErrBadBlock, one that is not the next (see Place) or whose cycle has not
 // begun ErrPlace. It is as durable as an append; wait with WaitDurable. Only one
 // call may run at a time.
 func (q *Queue) Apply(b Block) error {

@@ -290,11 +290,12 @@ func (m *mender) mend(f File, s *segment, found survey, flushed int64) error {
 			if cut = g.off; g.batch > 0 {
 				cut = g.batch
 			}
-			d := Mend{Cycle: s.cycle, Offset: g.off, First: NewIndex(s.cycle, g.seq), Lost: -1, Did: "ended the cycle in front of it", Reason: g.why}
-			var err error
-			if d.Whole, d.Bytes, err = m.keepWhole(f, s, cut, g.end); err != nil {
+			d := Mend{Cycle: s.cycle, Offset: g.off, Lost: -1, Did: "ended the cycle in front of it", Reason: g.why}
+			before, err := m.keepWhole(f, s, cut, g, &d)
+			if err != nil {
 				return err
 			}
+			d.First = NewIndex(s.cycle, g.seq-before)
 			m.did(d)
 			return m.write(f, s, fills, cut)
 		}
@@ -376,22 +377,26 @@ func (m *mender) keepBytes(f File, cycle uint32, from, to int64) error {
 	return writeFile(m.dir, name, b[:n])
 }
 
-// keepWhole keeps what is behind a cut: the bytes, and the whole entries among
-// them in a form that can be read. It counts those.
-func (m *mender) keepWhole(f File, s *segment, cut, from int64) (whole int, size int64, err error) {
+// keepWhole keeps what is behind a cut in front of a gap: the bytes, and the whole
+// entries among them in a form that can be read. It counts those, and gives the
+// number of them in front of the gap, which are of its batch.
+func (m *mender) keepWhole(f File, s *segment, cut int64, g gap, d *Mend) (before uint32, err error) {
 	sc := s.scanner(f)
 	var lines []byte
-	end := from
-	for at := from - align; ; {
+	end := g.end
+	for at := cut - align; ; {
 		if at, _, err = sc.nextWhole(at, f.NextData); err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		if at < 0 {
 			break
 		}
 		e, p, _, err := sc.whole(at)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
+		}
+		if e.indexed() && at < g.off {
+			before++
 		}
 		if e.kind == kindData {
 			line, err := json.Marshal(struct {
@@ -399,18 +404,20 @@ func (m *mender) keepWhole(f File, s *segment, cut, from int64) (whole int, size
 				Payload []byte `json:"payload"`
 			}{at, p})
 			if err != nil {
-				return 0, 0, err
+				return 0, err
 			}
 			lines = append(append(lines, line...), '\n')
-			whole++
+			d.Whole++
 		}
-		end = at + e.size()
-		at = end - align
+		at += e.size()
+		end = max(end, at)
+		at -= align
 	}
-	if err := m.keepBytes(f, s.cycle, cut, end); err != nil || m.o.DryRun || whole == 0 {
-		return whole, end - cut, err
+	d.Bytes = end - cut
+	if err := m.keepBytes(f, s.cycle, cut, end); err != nil || m.o.DryRun || d.Whole == 0 {
+		return before, err
 	}
 	name := fmt.Sprintf("%s-%d-%d.entries", m.base, s.cycle, cut)
 	m.rep.Files = append(m.rep.Files, name)
-	return whole, end - cut, writeFile(m.dir, name, lines)
+	return before, writeFile(m.dir, name, lines)
 }

@@ -46,7 +46,7 @@ func (q *Queue) setAsideFrom(from Index, reason string) (*Recovery, error) {
 	if first := q.First(); from < first {
 		from = first
 	}
-	r := q.NewBlockReader(from)
+	r := q.NewBlockReader(Place{Index: from})
 	defer r.Close()
 	b, ok, err := r.TryNext(1)
 	switch {

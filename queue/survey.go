@@ -112,7 +112,7 @@ func (v *surveyor) gap(off int64, present bool, bad error) (int64, error) {
 		g.why = bad.Error()
 	}
 	if present {
-		if e, _, err := v.sc.header(off); err == nil { // only the payload is bad
+		if e, _, err := v.sc.header(off); err == nil && e.kind != kindEnd { // only the payload is bad
 			g.end, g.more, g.lost = off+e.size(), e.more, 0
 			if e.indexed() {
 				g.lost = 1
