@@ -27,6 +27,7 @@ const roleEnv, dirEnv, argEnv = "PAWL_QUEUE_ROLE", "PAWL_QUEUE_DIR", "PAWL_QUEUE
 func TestMain(m *testing.M) {
 	roles := map[string]func(dir, arg string) error{
 		"append": appendUntilKilled, "tail": tailCount, "hold": holdLock,
+		"cold": tailCold, "latency": latencyTail, "read": readAll,
 	}
 	role := roles[os.Getenv(roleEnv)]
 	if role == nil {
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 // child starts the test binary in a role.
-func child(t *testing.T, role, dir, arg string) (*exec.Cmd, *bufio.Reader) {
+func child(t testing.TB, role, dir, arg string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0])
 	cmd.Env = append(os.Environ(), roleEnv+"="+role, dirEnv+"="+dir, argEnv+"="+arg)
