@@ -2,8 +2,6 @@ package trace
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -47,26 +45,6 @@ var (
 	errCutLine   = errors.New("the trace ends in the middle of a line")
 	errCutRecord = errors.New("the trace ends in the middle of a record: further events of it were announced")
 )
-
-// Parse reads one line, without its end.
-func Parse(line []byte) (Event, error) {
-	var e Event
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("the line ends in the middle of an event")
-		}
-		return Event{}, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Event{}, errors.New("something follows the event on its line")
-	}
-	if err := e.valid(); err != nil {
-		return Event{}, err
-	}
-	return e, nil
-}
 
 // Events reads a trace, event by event. It ends behind the first error: a
 // *CorruptError, or one of the reader's.

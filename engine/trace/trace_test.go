@@ -16,16 +16,33 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEncoding: the hand-written encoder writes what the tags of Event say, so
-// no field is forgotten.
+// reflected reads a line by the tags of Event.
+func reflected(line []byte) (e Event, err error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	return e, d.Decode(&e)
+}
+
+// TestEncoding: the hand-written encoder and decoder write and read what the
+// tags of Event say, so no field is forgotten.
 func TestEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := rapid.Make[Event]().Draw(t, "event")
+		if rapid.Bool().Draw(t, "valid") {
+			e.Kind, e.At, e.ID = Due, max(1, e.At), "1-"+e.ID
+		}
 		line := e.Append(nil)
-		var got Event
-		d := json.NewDecoder(bytes.NewReader(line))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&got); err != nil {
+		got, err := reflected(line)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if diff := cmp.Diff(e, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("%s\n%s", line, diff)
+		}
+		if e.valid() != nil {
+			return
+		}
+		if got, err = Parse(line); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
 		if diff := cmp.Diff(e, got, cmpopts.EquateEmpty()); diff != "" {
@@ -212,10 +229,19 @@ func TestCorrupt(t *testing.T) {
 	for name, c := range map[string]struct{ line, want string }{
 		"nothing":          {"", "middle of an event"},
 		"half an event":    {`{"kind":"open"`, "middle of an event"},
-		"not JSON":         {`nonsense`, "invalid character"},
+		"not JSON":         {`nonsense`, "character 1 is 'n'"},
+		"not a string":     {`{"kind":open}`, "character 9 is 'o'"},
+		"a name escaped":   {`{"k\u0069nd":"open"}`, "in a name"},
+		"a bad escape":     {`{"kind":"open","name":"\x"}`, "the string at character 23"},
+		"not UTF-8":        {"{\"kind\":\"open\",\"name\":\"\xff\"}", "not UTF-8"},
+		"a tab in it":      {"{\"kind\":\"open\",\"name\":\"\t\"}", "in a string"},
+		"no comma":         {`{"kind":"open""at":3}`, "not ','"},
+		"no number":        {`{"kind":"open","at":"3"}`, "not a number"},
+		"a large number":   {`{"kind":"begin","step":4294967296}`, "above 4294967295"},
+		"not true":         {`{"kind":"open","at_once":false}`, `no "true"`},
 		"unknown kind":     {`{"kind":"opne"}`, `unknown kind "opne"`},
 		"unknown field":    {`{"kind":"open","att":3}`, `unknown field "att"`},
-		"negative":         {`{"kind":"open","at":-1}`, "cannot unmarshal"},
+		"negative":         {`{"kind":"open","at":-1}`, "not a number"},
 		"two events":       {`{"kind":"open"}{"kind":"open"}`, "follows the event"},
 		"no position":      {`{"kind":"due","id":"1-1"}`, `without "at"`},
 		"no invocation":    {`{"kind":"due","at":1}`, `without "id"`},
@@ -282,6 +308,27 @@ func TestKilledLifeIsNotHeard(t *testing.T) {
 	if diff := cmp.Diff([]Event{life[0], life[4]}, m.Events()); diff != "" {
 		t.Fatal(diff)
 	}
+}
+
+// FuzzParse: what is read is what encoding/json reads.
+func FuzzParse(f *testing.F) {
+	for i := range life {
+		f.Add(life[i].Append(nil))
+	}
+	f.Add([]byte(` {"kind" : "open", "name":"\u00e9\\\"", "types":["a", "b"] } `))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		e, err := Parse(line)
+		if err != nil {
+			return
+		}
+		want, err := reflected(line)
+		if err != nil {
+			t.Fatalf("%q: read, but %v", line, err)
+		}
+		if diff := cmp.Diff(want, e, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+	})
 }
 
 // FuzzEvents: no input makes the reader panic, loop or read an event that is
