@@ -7,7 +7,7 @@ SEED   ?=
 ROUNDS ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo20 test race lint fmt race20 soak histories bench fuzz clean
+.PHONY: help demo demo20 test race lint fmt race20 soak histories bench fuzz spec clean
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ fuzz: ## every fuzz target, FUZZTIME=10s each
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
 			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),10s) $$p || exit 1; \
 		done; done
+
+spec: ## the semantics: every path of the small programs, with failures; the mutants; 300 random programs
+	$(GO) run ./spec/explore -all
+	$(GO) run ./spec/explore -random 300 -max-states 3000 $(if $(SEED),-seed $(SEED))
 
 clean: ## remove what runs and builds leave in the tree
 	rm -rf bin data

@@ -91,7 +91,7 @@ func appendMessage(b []byte, m Message) []byte {
 	b = append(b, byte(m.Kind), flag(m.Response), flag(m.Once), flag(m.InPlace), flag(m.Decided), flag(m.Void))
 	b = attempt(b, m.Sender)
 	b = text(text(text(b, m.Actor), m.Method), m.Arg)
-	b = text(text(b, m.Value), m.Verdict)
+	b = text(text(text(b, m.Value), m.Verdict), m.awaited)
 	return number(number(b, m.Step), m.Attempts)
 }
 
@@ -108,7 +108,7 @@ func appendProcess(b []byte, p Process) []byte {
 
 func appendLife(b []byte, l Life) []byte {
 	b = text(text(text(b, l.ID), l.Sender), l.Actor)
-	b = append(number(b, l.Step), byte(l.Kind), flag(l.Once), flag(l.Began), flag(l.Holds), flag(l.Parked), flag(l.Told))
+	b = append(number(b, l.Step), byte(l.Kind), flag(l.Once), flag(l.Began), flag(l.Holds), flag(l.Parked), flag(l.Told), flag(l.Released))
 	b = list(text(b, l.Answer), l.Birth, text[ID])
 	return list(b, l.Live, attempt)
 }

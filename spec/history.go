@@ -31,10 +31,11 @@ type Life struct {
 	Began bool // an attempt of the step has begun, ever
 	Holds bool // the step holds its actor: from its begin, or from before it in place, to its outcome there
 
-	Live   []Attempt // begun, without an outcome, not lost
-	Parked bool
-	Told   bool // those who waited have an answer already: it was parked or ended by force
-	Answer Value
+	Live     []Attempt // begun, without an outcome, not lost
+	Parked   bool
+	Told     bool // those who waited have an answer already: it was parked or ended by force
+	Answer   Value
+	Released bool // a client has that answer
 }
 
 // How says how an invocation has ended.
@@ -101,7 +102,7 @@ func (h *History) end(i ID, how How, v Value) {
 		v = l.Answer
 	}
 	h.Lives = slices.Delete(h.Lives, at, at+1)
-	h.final(i, Final{How: how, Value: v, Once: l.Once, Kind: l.Kind})
+	h.final(i, Final{How: how, Value: v, Once: l.Once, Kind: l.Kind, Released: l.Released})
 }
 
 func (h *History) final(i ID, f Final) {
@@ -114,9 +115,20 @@ func (h *History) final(i ID, f Final) {
 	h.Ended[i] = f
 }
 
+// released notes that a client has the answer.
+func (h *History) released(i ID) {
+	if f, ok := h.Ended[i]; ok {
+		f.Released = true
+		h.final(i, f)
+	} else if l := h.Life(i); l != nil {
+		l.Released = true
+	}
+}
+
 // observe takes in an event that has been applied.
 func (h *History) observe(m *Moment) {
 	e := m.Event
+	h.born(m) // first: what a step sends stands before its tail call
 	switch e.Rule {
 	case RuleBegin:
 		h.began(e.By)
@@ -133,14 +145,10 @@ func (h *History) observe(m *Moment) {
 	case RulePreempt:
 		h.end(e.ID, ByPreempt, "")
 	case RuleRelease:
-		if f, ok := h.Ended[e.ID]; ok {
-			f.Released = true
-			h.final(e.ID, f)
-		}
+		h.released(e.ID)
 	case RulePark, RuleResume, RuleSkip, RuleAnswer, RuleRefuse, RuleForce, RuleGone:
 		h.operated(m)
 	}
-	h.born(m)
 }
 
 // began notes an attempt.

@@ -102,25 +102,20 @@ func (s *State) Runnable(i ID) bool {
 // earlier attempt of i.
 func (s *State) awaits(i ID) bool {
 	if s.Mutants.Has(WaitForOneCallee) {
-		return s.awaitsFirst(i)
+		q := s.Request(i)
+		return q != nil && s.Request(q.awaited) != nil
 	}
-	for at := range s.F {
-		if m := &s.F[at]; !m.Response && m.Kind == Nested && m.Return == i {
-			return true
-		}
-	}
-	return false
+	return s.callee(i) != nil
 }
 
-// awaitsFirst is the mutant of awaits: it knows only the first callee of the
-// attempt that was lost.
-func (s *State) awaitsFirst(i ID) bool {
-	for _, p := range slices.Backward(s.E) {
-		if p.ID == i && p.Zombie && len(p.Calls) > 0 {
-			return s.Request(p.Calls[0]) != nil
+// callee gives the oldest request in F with return address i.
+func (s *State) callee(i ID) *Message {
+	for at := range s.F {
+		if m := &s.F[at]; !m.Response && m.Kind == Nested && m.Return == i {
+			return m
 		}
 	}
-	return false
+	return nil
 }
 
 // allWait reports whether every attempt on an actor but those of i waits.

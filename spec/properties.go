@@ -52,8 +52,12 @@ func Retried(m *Moment) string {
 
 // Settled is the second half of property 1: "When failures stop, maximal paths
 // leave F without requests." It is for states from which no rule but failure
-// leads on; deadlocks are answered, so they are no exception.
+// leads on. Deadlocks are answered, so they are no exception; what waits for a
+// parked step that keeps its actor waits for an operator.
 func Settled(s *State) string {
+	if slices.ContainsFunc(s.Parked, func(m Message) bool { return m.InPlace }) {
+		return ""
+	}
 	for at := range s.F {
 		if q := &s.F[at]; !q.Response {
 			return fmt.Sprintf("nothing can happen any more, and the request %s (%s.%s) is still in F", q.ID, q.Actor, q.Method)

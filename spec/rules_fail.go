@@ -10,9 +10,17 @@ func (s *State) Failure(actors ...Actor) error {
 	for at := range s.E {
 		if p := &s.E[at]; slices.Contains(actors, p.Actor) {
 			p.Zombie = true
+			s.awaitOne(p.ID)
 		}
 	}
 	return nil
+}
+
+// awaitOne notes for the mutant WaitForOneCallee which one that is.
+func (s *State) awaitOne(i ID) {
+	if q, callee := s.Request(i), s.callee(i); q != nil && callee != nil && s.Mutants.Has(WaitForOneCallee) {
+		q.awaited = callee.ID
+	}
 }
 
 // Gone takes a zombie out: its code has returned, or its process is dead. If

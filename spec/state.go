@@ -9,11 +9,11 @@ import (
 // chooses them, fresh for each request.
 type ID string
 
-// Actor names an actor; Value is an argument, a result or a piece of state.
-type (
-	Actor string
-	Value string
-)
+// Actor names an actor.
+type Actor string
+
+// Value is an argument, a result or a piece of state.
+type Value string
 
 // Attempt names one run of one step of an invocation. Steps and attempts count
 // from 1; the zero Attempt stands for a client outside.
@@ -55,6 +55,8 @@ type Message struct {
 	Decided bool  // an operator has given the outcome: it takes the place of the code's
 	Verdict Value // that outcome
 	Void    bool  // ended by force: it is here to lock its actor until its code has returned
+
+	awaited ID // of the mutant WaitForOneCallee: the one callee that a retry waits for
 }
 
 // begun reports whether an attempt of the message's step has begun, or the

@@ -2,6 +2,7 @@ package program
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pawl-go/pawl/spec"
@@ -20,7 +21,7 @@ type Program struct {
 	Cancels     bool   // the rule cancel
 	Preempts    bool   // the rule preempt
 	MaxAttempts int    // a request that has begun so often is parked; 0: never
-	Deadlocks   bool   // deadlocks are looked for at every step, not only when nothing else happens
+	Deadlocks   bool   // deadlocks are looked for at every step, not only while no code runs
 	Operator    []Act  // what an operator may do, each at most once, at any time
 	Refuted     string // what is wrong with it, if it is to be refuted
 
@@ -108,8 +109,12 @@ func (c *Client) ID(call int) spec.ID {
 	return spec.ID(c.Name + string(rune('1'+call)))
 }
 
-// Find gives the program of a name.
+// Find gives the program of a name; "random-7" is Random(7).
 func Find(name string) (*Program, bool) {
+	if number, ok := strings.CutPrefix(name, "random-"); ok {
+		seed, err := strconv.ParseUint(number, 10, 64)
+		return Random(seed), err == nil
+	}
 	all := All()
 	at := slices.IndexFunc(all, func(p *Program) bool { return p.Name == name })
 	if at < 0 {

@@ -73,7 +73,7 @@ func (w *walker) choices(n *node) []choice {
 	cs = w.flows(cs, n)
 	cs = w.clients(cs, n)
 	cs = w.operator(cs, n)
-	if w.cfg.Program.Deadlocks || len(cs) == 0 {
+	if w.cfg.Program.Deadlocks || quiet(s) {
 		cs = deadlocked(cs, s)
 	}
 	return cs
@@ -255,6 +255,11 @@ func (w *walker) operator(cs []choice, n *node) []choice {
 		}
 	}
 	return cs
+}
+
+// quiet reports whether no code runs: a deadlock may be all there is.
+func quiet(s *spec.State) bool {
+	return !slices.ContainsFunc(s.E, func(p spec.Process) bool { return !p.Zombie && !p.Waiting() })
 }
 
 // deadlocked adds what breaks a deadlock.

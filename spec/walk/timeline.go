@@ -134,11 +134,11 @@ func Format(lines []Line) string {
 	slices.Sort(columns)
 	var b strings.Builder
 	row := func(number string, text func(spec.Actor) string) {
-		line := fmt.Sprintf("%4s", number)
+		cells := []string{fmt.Sprintf("%4s", number)}
 		for _, c := range columns {
-			line += "  " + text(c) + strings.Repeat(" ", width[c]-utf8.RuneCountInString(text(c)))
+			cells = append(cells, text(c)+strings.Repeat(" ", width[c]-utf8.RuneCountInString(text(c))))
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(strings.TrimRight(strings.Join(cells, "  "), " ") + "\n")
 	}
 	row("", func(a spec.Actor) string {
 		if a == "" {

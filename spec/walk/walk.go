@@ -22,7 +22,7 @@ type Config struct {
 	// NoReduction takes every order of steps that commute. It is slow, and
 	// there to show that the reduction loses nothing.
 	NoReduction bool
-	// Progress, if set, is called about once a second with how far it got.
+	// Progress, if set, is called about every five seconds with how far it got.
 	Progress func(Report)
 	// Clock gives the time; nil stands for time.Now.
 	Clock func() time.Time
@@ -65,15 +65,20 @@ type walker struct {
 // Walk takes every path of a program, breadth first, so that what it finds is
 // a shortest one.
 func Walk(cfg Config) Report {
-	cfg.validate()
-	w := &walker{
-		cfg: cfg, start: cfg.Clock(), seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		seen: map[[2]uint64]int32{},
-	}
-	w.last = w.start
+	w := newWalker(cfg)
 	r := w.walk()
 	r.Seconds = w.cfg.Clock().Sub(w.start).Seconds()
 	return r
+}
+
+func newWalker(cfg Config) *walker {
+	cfg.validate()
+	now := cfg.Clock()
+	return &walker{
+		cfg: cfg, start: now, last: now,
+		seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		seen: map[[2]uint64]int32{},
+	}
 }
 
 func (w *walker) walk() Report {
@@ -225,7 +230,7 @@ func (w *walker) exhausted() Verdict {
 	if now.Sub(w.start) > w.cfg.Timeout {
 		return TimedOut
 	}
-	if w.cfg.Progress != nil && now.Sub(w.last) > time.Second {
+	if w.cfg.Progress != nil && now.Sub(w.last) > 5*time.Second {
 		w.last = now
 		r := w.report(Running)
 		r.Seconds = now.Sub(w.start).Seconds()
