@@ -146,6 +146,37 @@ var retries = []test{
 		}
 		w.Expect("go 1", "at go", "next", "go 2")
 	}},
+	{"PassWhileRetrying, and a failure: no attempt has the number of another", func(w *World) {
+		w.Type("A", runtime.Type{PassWhileRetrying: true})
+		w.On("A.go", func(s *Scene) runtime.Result {
+			s.Say("go %d", s.inv.Attempt())
+			if s.inv.Attempt() == 1 {
+				s.Pass("go")
+				return retry(0)
+			}
+			return value("went")
+		})
+		w.On("A.next", func(s *Scene) runtime.Result {
+			s.Say("next %d", s.inv.Attempt())
+			s.Pass("next")
+			return value("")
+		})
+		client, n := w.Node("None"), w.Node("A")
+		p := client.Start("A/a", "go", "")
+		w.Hear("at go")
+		client.Tell("A/a", "next", "")
+		w.Open("go")
+		w.Hear("at next")
+		n.Kill()
+		w.Open("next")
+		w.Node("A")
+		if got := w.Wait(p); got != "went" {
+			w.Errorf("got %q", got)
+		}
+		w.Before("next 2", "go 2")
+		w.Times("go 1", 1)
+		w.Times("go 2", 1)
+	}},
 	{"an unknown method: an error from outside, parked for all else", func(w *World) {
 		counterScripts(w)
 		w.On("A.go", func(s *Scene) runtime.Result { return value(s.Call("C/c", "nope", "")) })

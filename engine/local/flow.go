@@ -291,8 +291,9 @@ func (f *flow) leave(p *pending) {
 }
 
 // postpone applies the op postponed: p goes to the end of the flow.
-func (f *flow) postpone(p *pending, at engine.Position) {
+func (f *flow) postpone(p *pending, attempt uint32, at engine.Position) {
 	f.rows.touch(p)
+	p.attempts, p.begun = max(p.attempts, attempt, 1), false
 	p.actor.line.Remove(p)
 	f.places++
 	p.place, p.at = f.places, at

@@ -406,6 +406,13 @@ func (w *encoder) begin(by engine.Attempt) {
 	w.shut(at)
 }
 
+func (w *encoder) postponed(by engine.Attempt) {
+	at := w.open(opPostponed)
+	w.id(by.ID)
+	w.uint(4, uint64(by.N))
+	w.shut(at)
+}
+
 func (w *encoder) parked(id engine.ID, f *engine.Failure, when time.Time) {
 	at := w.open(opParked)
 	w.id(id)

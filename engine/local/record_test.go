@@ -75,7 +75,8 @@ func goldenRecords() map[string][]byte {
 	add("resumed", func(w *encoder) { w.idOp(opResumed, full.ID) })
 	add("settled", func(w *encoder) { w.idOp(opSettled, full.ID) })
 	add("due", func(w *encoder) { w.idOp(opDue, full.ID) })
-	add("postponed", func(w *encoder) { w.idOp(opPostponed, full.ID) })
+	add("postponed", func(w *encoder) { w.idOp(opPostponed, full.ID) }) // without the attempt, as it was written once
+	add("postponed attempt", func(w *encoder) { w.postponed(engine.Attempt{ID: full.ID, N: 3}) })
 	add("advanced", func(w *encoder) { w.advanced(caller.Actor, "r", when) })
 	add("paused", func(w *encoder) { w.paused(caller.Actor, true) })
 	add("purged", func(w *encoder) { w.purged(caller.Actor) })

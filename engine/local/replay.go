@@ -179,7 +179,7 @@ func (f *flow) replayIDOp(op protowire.Number, b []byte, at engine.Position) err
 	case op == opDue && p.status == scheduled:
 		f.arrive(p, at)
 	case op == opPostponed && p.status == inFlow:
-		f.postpone(p, at)
+		f.postpone(p, uint32(x.n[4]), at)
 	}
 	return nil
 }

@@ -327,9 +327,9 @@ func (s *session) Postpone(by engine.Attempt) (engine.Position, error) {
 		if p.req.InPlace {
 			return fmt.Errorf("postpone %s: step %d was entered in place and keeps its actor", by.ID, by.Step)
 		}
-		w.idOp(opPostponed, by.ID)
+		w.postponed(by)
 		return nil
-	}, func(p *pending, at engine.Position) { s.e.mu.f.postpone(p, at) })
+	}, func(p *pending, at engine.Position) { s.e.mu.f.postpone(p, by.N, at) })
 }
 
 // change records and applies one op, which name names, on the request of an

@@ -197,7 +197,7 @@ func (x *traced) idOp(op protowire.Number, i *smallOp) {
 	case opDue:
 		e.Kind = trace.Due
 	case opPostponed:
-		e.Kind = trace.Postpone
+		e.Kind, e.N = trace.Postpone, uint32(i.n[4])
 	}
 	x.add(e)
 }
