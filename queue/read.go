@@ -203,15 +203,15 @@ func (q *Queue) Unmap(before Index) {
 
 // CycleInfo describes one cycle file.
 type CycleInfo struct {
-	Number  uint32
-	Path    string
-	Bytes   int64  // in use, with the header page; grows until the cycle is over
-	First   Index  // 0 when it has no entry
-	Last    Index  // 0 when it has no entry
-	Entries uint32 // published
-	Sealed  bool   // over, flushed and trimmed
-	Created time.Time
-	Ended   time.Time // when it was sealed; zero before
+	Number  uint32    `json:"number"`
+	Path    string    `json:"path"`
+	Bytes   int64     `json:"bytes"`   // in use, with the header page; grows until the cycle is over
+	First   Index     `json:"first"`   // 0 when it has no entry
+	Last    Index     `json:"last"`    // 0 when it has no entry
+	Entries uint32    `json:"entries"` // published
+	Sealed  bool      `json:"sealed"`  // over, flushed and trimmed
+	Created time.Time `json:"created"`
+	Ended   time.Time `json:"ended"` // when it was sealed; zero before
 }
 
 func (s *segment) info(q *Queue) CycleInfo {

@@ -15,7 +15,7 @@ import (
 type CheckOptions struct {
 	FS            FS                      // nil: the operating system's
 	AnyFileSystem bool                    // as in Config
-	Progress      func(done, total int64) // in bytes; called now and then on the caller's goroutine
+	Progress      func(done, total int64) // of the work; called after each cycle
 	// Logger, Now and DryRun are Repair's: what it would do is reported, and
 	// nothing is changed.
 	Logger *slog.Logger
