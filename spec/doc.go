@@ -41,7 +41,7 @@
 //
 // The predicates that they ask are [State.Leftmost], [State.Held],
 // [State.Runnable] and [State.Joined] (predicates.go): who may run when is all
-// in there. Rules take data, never programs. So the same functions serve the
+// in there. [State.Deadlock] finds those who wait for each other. Rules take data, never programs. So the same functions serve the
 // explorer, which tries everything that a small program might do, and the
 // checker of traces, which feeds what the real runtime has done.
 //
@@ -67,6 +67,18 @@
 //	err := w.Do(&spec.Event{Rule: spec.RuleSend, Msg: m}) // nil, *Refusal or *Violation
 //
 // [Mutants] break one rule each, to show that the properties find it out.
+//
+// # Where to go on
+//
+// Package program holds small programs, written as transitions as the paper
+// does. Package walk takes every path of one, with failures at every point, and
+// tells the shortest one on which something is wrong; the command explore is
+// its face:
+//
+//	go run ./spec/explore -list
+//	go run ./spec/explore -program counter -failures 2
+//	go run ./spec/explore -program counter-wrong-call
+//	go run ./spec/explore -mutant reachable-without-chain
 //
 // # What is not here
 //

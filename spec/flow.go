@@ -67,29 +67,41 @@ func (s *State) find(i ID, response bool) *Message {
 const indexed = 32
 
 // index finds messages in a long flow. It is made again after a removal.
-type index struct{ at map[key]int }
+type index struct {
+	at    map[key]int
+	valid bool
+}
 
 type key struct {
 	id       ID
 	response bool
 }
 
-func (x *index) stale() { x.at = nil }
+func keyOf(m *Message) key { return key{m.ID, m.Response} }
+
+func (x *index) stale() { x.valid = false }
 
 func (x *index) added(f []Message) {
-	if x.at != nil {
-		last := len(f) - 1
-		x.at[key{f[last].ID, f[last].Response}] = last
+	if last := len(f) - 1; x.valid {
+		x.at[keyOf(&f[last])] = last
 	}
 }
 
 func (x *index) find(f []Message, i ID, response bool) (int, bool) {
-	if x.at == nil {
-		x.at = make(map[key]int, 2*len(f))
-		for at := range f {
-			x.at[key{f[at].ID, f[at].Response}] = at
-		}
+	if !x.valid {
+		x.fill(f)
 	}
 	at, ok := x.at[key{i, response}]
 	return at, ok
+}
+
+func (x *index) fill(f []Message) {
+	if x.at == nil {
+		x.at = make(map[key]int, 2*len(f))
+	}
+	clear(x.at)
+	for at := range f {
+		x.at[keyOf(&f[at])] = at
+	}
+	x.valid = true
 }

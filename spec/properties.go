@@ -103,14 +103,13 @@ func HappenBefore(m *Moment) string {
 		return ""
 	}
 	i := m.Event.By.ID
-	for at := range m.State.F {
-		if q := &m.State.F[at]; !q.Response && !q.Void && m.History.Descends(q.ID, i) {
-			return fmt.Sprintf("%s begins while %s, called by an earlier attempt of it, is in F", i, q.ID)
+	for at := range m.History.Lives {
+		l := &m.History.Lives[at]
+		if !slices.Contains(l.Birth, i) {
+			continue
 		}
-	}
-	for at := range m.State.E {
-		if p := &m.State.E[at]; !p.Zombie && m.History.Descends(p.ID, i) {
-			return fmt.Sprintf("%s begins while %s, called by an earlier attempt of it, runs", i, p.ID)
+		if q := m.State.Request(l.ID); q != nil && !q.Void || m.State.Live(l.ID) != nil {
+			return fmt.Sprintf("%s begins while %s, called by an earlier attempt of it, has not ended", i, l.ID)
 		}
 	}
 	return ""
@@ -194,10 +193,10 @@ func Fencing(m *Moment) string {
 // has an outcome, or is parked or ended by an operator, in every later L."
 // What a lost attempt called is known to nobody: it may be cancelled.
 func NothingLost(m *Moment) string {
-	for at := range m.History.Lives {
-		l := &m.History.Lives[at]
-		if !l.Parked && m.State.Request(l.ID) == nil {
-			return fmt.Sprintf("%s has no outcome and is not in F", l.ID)
+	for at := range m.Record.Removed {
+		i := m.Record.Removed[at].ID
+		if l := m.History.Life(i); l != nil && !l.Parked && m.State.Request(i) == nil {
+			return fmt.Sprintf("%s has no outcome and is not in F", i)
 		}
 	}
 	if r := m.Event.Rule; (r == RuleCancel || r == RulePreempt) && m.Life.Kind != Nested {

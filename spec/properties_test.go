@@ -67,8 +67,11 @@ func TestEveryPropertyCanFail(t *testing.T) {
 		},
 		8: func(s *scene) {
 			s.do(send("i", "a"))
-			s.State.F = nil
-			s.violates(send("j", "a"), 8)
+			e := on(RuleForget, "i")
+			m := Moment{Event: &e, State: &State{}, History: s.History, Record: &Record{Removed: s.State.F}}
+			if NothingLost(&m) == "" {
+				s.t.Error("property 8 allows that a request is forgotten")
+			}
 		},
 		9: func(s *scene) {
 			x := at("i", 1, 1)
@@ -143,7 +146,7 @@ func TestSettled(t *testing.T) {
 // TestCancelOfATell: only what nobody knows of may be cancelled.
 func TestCancelOfATell(t *testing.T) {
 	e := on(RuleCancel, "t")
-	m := Moment{Event: &e, State: &State{}, History: &History{}, Life: Life{ID: "t", Kind: Tell}, Lived: true}
+	m := Moment{Event: &e, State: &State{}, History: &History{}, Record: &Record{}, Life: Life{ID: "t", Kind: Tell}, Lived: true}
 	if NothingLost(&m) == "" {
 		t.Fatal("a tell was cancelled")
 	}
