@@ -1,8 +1,6 @@
 package pawltest_test
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -22,8 +20,6 @@ func shop(w *pawltest.World, service *charges, store map[string]int) *pawltest.C
 		pawl.Register[Cart](app)
 	})
 }
-
-type counterMethod func(*Counter, context.Context, pawl.None) (int, error)
 
 // counting increments a counter twice.
 func counting(incr func(*pawltest.World, pawl.Ref[*Counter]) (int, error)) func(*pawltest.World) {
@@ -188,5 +184,3 @@ func TestCounterInSteps(t *testing.T) { pawltest.Explore(t, counting(incrSteps))
 func TestTransferOnce(t *testing.T) { pawltest.Explore(t, moving(moveOnce)) }
 
 func TestChargeOnce(t *testing.T) { pawltest.Explore(t, paying(payOnce)) }
-
-var errStop = errors.New("stop")

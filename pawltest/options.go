@@ -63,7 +63,8 @@ func Seed(n uint64) Option { return optionFunc(func(c *config) { c.seed = n }) }
 
 // Config sets what the world's own apps are opened with, for a codec or limits
 // of one's own: those of [World.Host] and that of [World.Context]. The name of
-// the component is set by the world.
+// the component is set by the world; without a Logger, warnings are kept with the
+// run and shown if it fails.
 func Config(cfg pawl.Config) Option { return optionFunc(func(c *config) { c.app = cfg }) }
 
 // KeepInstances lets actors stay in memory from one outcome to the next, as they

@@ -232,6 +232,13 @@ type nextFailure struct {
 	method string // "" for any
 }
 
+func (f nextFailure) named() string {
+	if f.method == "" {
+		return "any method"
+	}
+	return f.kind + "." + f.method
+}
+
 func (f nextFailure) fits(p *place) bool {
 	return f.step == p.step && (f.method == "" || f.method == p.run.Method) && (f.kind == "" || f.kind == p.run.Actor.Type)
 }

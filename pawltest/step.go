@@ -28,7 +28,7 @@ const (
 // steps is every one, with how a timeline says that it was here.
 var steps = map[Step]string{
 	BeforeBegin:   "before %s began",
-	AfterSend:     "after %s had sent it",
+	AfterSend:     "when %s had just sent that",
 	BeforeSync:    "before the Sync of %s was recorded",
 	AfterSync:     "after the Sync of %s was recorded",
 	BeforeOutcome: "before the outcome of %s was recorded",

@@ -152,6 +152,9 @@ func newWorld(t testing.TB, cfg config, s schedule) *World {
 		up:   make(chan struct{}),
 		disk: memdisk.New(s.seed),
 	}
+	if w.cfg.app.Logger == nil {
+		w.cfg.app.Logger = w.logger()
+	}
 	w.life = w.trace.Life()
 	close(w.up)
 	w.mu.ordinals = map[string]int{}
@@ -171,9 +174,22 @@ func (w *World) open() (err error) {
 	return w.client.open()
 }
 
+// logger keeps warnings with the run, such as of a tell that has failed.
+func (w *World) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{
+		Level: slog.LevelWarn,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
 func (w *World) openEngine() (engine.Engine, error) {
 	return w.disk.Open(queue.Process, engine.Options{
-		App: "pawltest", Logger: slog.New(slog.DiscardHandler),
+		App: "pawltest", Logger: w.cfg.app.Logger,
 		MissingTimeout: w.cfg.app.MissingTimeout,
 		Mailbox:        w.cfg.app.Limits.Mailbox, Pending: w.cfg.app.Limits.Pending,
 		Trace: w.life,
@@ -191,6 +207,17 @@ func (w *World) run(scenario func(*World)) {
 		}
 	}()
 	scenario(w)
+	w.missed()
+}
+
+// missed says which failure of FailNext has not come about.
+func (w *World) missed() {
+	w.mu.Lock()
+	once := slices.Clone(w.mu.once)
+	w.mu.Unlock()
+	for _, f := range once {
+		w.Errorf("FailNext(%q, %s): the scenario has ended, and no method came there", f.step, f.named())
+	}
 }
 
 // close ends what is left of every life. Nobody is told before their component
