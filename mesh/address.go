@@ -37,6 +37,7 @@ type Ref[M any] struct {
 	hash    uint32        // of the actor's name: picks the lane
 	types   *messageOf[M] // nil: M is an interface, or not registered
 	cell    *cell[M]      // the actor, if it was on this node and takes just M
+	peer    *peer         // the node, if it was known; of use while it has a link
 }
 
 // At binds an address to the node it is used on. It sends and checks nothing; see
@@ -46,8 +47,11 @@ func At[M any](n *Node, a Address[M]) *Ref[M] {
 	r.types, _ = n.types.byType[reflect.TypeFor[M]()].(*messageOf[M])
 	if r.isLocal() {
 		r.cell, _ = n.actors.find(a.Name).(*cell[M])
-	} else {
-		r.timeout = n.cfg.CallTimeout
+		return r
+	}
+	r.timeout = n.cfg.CallTimeout
+	if p, ok := n.peers.Load(a.Node); ok {
+		r.peer = p.(*peer)
 	}
 	return r
 }

@@ -51,11 +51,20 @@ type callShard struct {
 	calls map[uint64]*pendingCall
 }
 
-func (t *callTable) shard(id uint64) *callShard { return &t.shards[id%uint64(len(t.shards))] }
+func (t *callTable) shard(id uint64) *callShard { return &t.shards[id/laneIDs%uint64(len(t.shards))] }
 
-// add gives p an id and keeps it.
+// laneIDs is how many ids there are of one number: the peer picks the lane of the
+// reply by the id, so which of them is used is the caller's say.
+const laneIDs = wire.MaxLanes
+
+// add gives p an id and keeps it. The replies to calls that leave by one lane come
+// by one lane too, where they share writes.
 func (t *callTable) add(p *pendingCall) {
-	id := t.next.Add(1)
+	id := t.next.Add(1) * laneIDs
+	if p.link != nil && p.lane >= 0 {
+		lanes := uint64(p.link.theirs) // at most laneIDs
+		id += (uint64(p.lane)%lanes + lanes - id%lanes) % lanes
+	}
 	p.id.Store(id)
 	s := t.shard(id)
 	s.mu.Lock()

@@ -97,8 +97,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("config: ID has 1 to %d bytes, not %d", wire.MaxName, len(c.ID))
 	}
 	c.Lanes = cmp.Or(c.Lanes, 4)
-	if c.Lanes < 1 || c.Lanes > 64 {
-		return fmt.Errorf("config: Lanes is 1 to 64, not %d", c.Lanes)
+	if c.Lanes < 1 || c.Lanes > wire.MaxLanes {
+		return fmt.Errorf("config: Lanes is 1 to %d, not %d", wire.MaxLanes, c.Lanes)
 	}
 	if len(c.Advertise) > wire.MaxName {
 		return fmt.Errorf("config: Advertise has at most %d bytes, not %d", wire.MaxName, len(c.Advertise))

@@ -14,25 +14,22 @@ type envelope[M any] struct {
 	size int      // encoded, in bytes; 0 if sent on this node
 }
 
-// cell is an actor that takes messages of type M. Senders append to in; the
-// actor's goroutine swaps it for the slice it has worked off, so a message costs
+// cell is an actor that takes messages of type M. Senders add to in; the actor's
+// goroutine takes all that is there and works it off without a lock, so a message costs
 // one short lock and is not moved again. An actor with nothing to do has no
 // goroutine.
 type cell[M any] struct {
 	core
-	in []envelope[M] // guarded by mu
+	in chunks[M] // guarded by mu
 
 	// The goroutine's own; while there is none, guarded by mu.
-	batch   []envelope[M]
-	pos     int
+	batch   *chunk[M] // the first one is being worked off
+	pos     int       // in it
 	tookN   uint64
 	make    func(*Context) (Handler[M], error)
 	handler Handler[M]
 	ctx     *Context
 }
-
-// keepSlots is how many slots of a mailbox an idle actor keeps.
-const keepSlots = 64
 
 func (c *cell[M]) push(m M, req *request, size int) pushResult {
 	c.mu.Lock()
@@ -44,7 +41,7 @@ func (c *cell[M]) push(m M, req *request, size int) pushResult {
 		c.mu.Unlock()
 		return pushFull
 	}
-	c.in = append(c.in, envelope[M]{m, req, size})
+	c.in.push(envelope[M]{m, req, size})
 	c.pushed++
 	if size > 0 {
 		c.pushedSize += int64(size)
@@ -69,9 +66,13 @@ func (c *cell[M]) pushAny(m any, req *request) pushResult {
 	return c.push(typed, req, 0)
 }
 
+// looksAhead is the size, in bytes, from which a message is not decoded before it
+// is known that there is room.
+const looksAhead = 4 << 10
+
 // receive decodes a message of another node and queues it. It never waits.
 func (c *cell[M]) receive(t messageType, payload []byte, req *request, size int) (RemoteCode, error) {
-	if c.overloaded(size) {
+	if size >= looksAhead && c.overloaded(size) {
 		return RemoteOverloaded, nil
 	}
 	m, err := c.decode(t, payload)
@@ -213,8 +214,8 @@ func (c *cell[M]) next() (*envelope[M], error) {
 				return nil, err
 			}
 		}
-		if c.pos < len(c.batch) {
-			e := &c.batch[c.pos]
+		if c.batch != nil && c.pos < len(c.batch.slots) {
+			e := &c.batch.slots[c.pos]
 			c.pos++
 			c.tookN++
 			c.taken.Store(c.tookN)
@@ -229,25 +230,25 @@ func (c *cell[M]) next() (*envelope[M], error) {
 	}
 }
 
-// refill swaps the slices.
+// refill goes on to the next chunk, or takes what has come meanwhile.
 func (c *cell[M]) refill() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.in) > 0 {
-		c.in, c.batch = c.batch[:0], c.in
-		c.pos = 0
+	c.pos = 0
+	if b := c.batch; b != nil {
+		c.batch = b.next
+		c.in.giveBack(b)
+	}
+	if c.batch == nil {
+		c.batch = c.in.take()
+	}
+	if c.batch != nil {
 		return nil
 	}
 	if c.closed {
 		return errDrained
 	}
-	if cap(c.batch) > keepSlots {
-		c.batch = nil
-	}
-	if cap(c.in) > keepSlots {
-		c.in = nil
-	}
-	c.batch, c.pos = c.batch[:0], 0
+	c.in.shrink()
 	c.busy = false
 	return errIdle
 }
@@ -275,8 +276,8 @@ func (c *cell[M]) attend() error {
 func (c *cell[M]) drain() []envelope[M] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rest := append(c.batch[c.pos:], c.in...)
-	c.in, c.batch, c.pos = nil, nil, 0
+	rest := append(c.batch.rest(c.pos), c.in.take().rest(0)...)
+	c.in, c.batch, c.pos = chunks[M]{}, nil, 0
 	c.tookN += uint64(len(rest))
 	c.taken.Store(c.tookN)
 	c.dropped += uint64(len(rest))

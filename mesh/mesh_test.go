@@ -3,7 +3,6 @@ package mesh
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"testing"
@@ -166,100 +165,5 @@ func TestLeave(t *testing.T) {
 	}
 	if c := a.Counters(); c.Handled != 1000 {
 		t.Errorf("%+v", c)
-	}
-}
-
-func BenchmarkLocalTell(b *testing.B) {
-	n := mustStart(b, testConfig("a"))
-	done := make(chan struct{})
-	seen := 0
-	r, err := Spawn(n, "sink", func(_ *Context, m add) error {
-		if seen++; seen == b.N {
-			close(done)
-		}
-		return nil
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := range b.N {
-		if err := r.Cast(b.Context(), add{i}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	<-done
-}
-
-func BenchmarkLocalAsk(b *testing.B) {
-	n := mustStart(b, testConfig("a"))
-	r := spawnCounter(b, n, "counter")
-	ctx := context.Background()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Call[int, addOrGet](ctx, r, get{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkRemoteTell(b *testing.B) {
-	na, nb := pair(b)
-	done := make(chan struct{})
-	seen := 0
-	r, err := Spawn(na, "sink", func(_ *Context, m []byte) error {
-		if seen++; seen == b.N {
-			close(done)
-		}
-		return nil
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	to := At(nb, r.Address())
-	m := make([]byte, 64)
-	b.ReportAllocs()
-	b.ResetTimer()
-	for range b.N {
-		if err := to.Cast(b.Context(), m); err != nil {
-			b.Fatal(err)
-		}
-	}
-	select {
-	case <-done:
-	case <-time.After(5 * time.Second):
-		b.Fatalf("seen %d of %d: %+v", seen, b.N, na.Counters())
-	}
-}
-
-func BenchmarkRemoteAsk(b *testing.B) {
-	for _, callers := range []int{1, 64} {
-		b.Run(fmt.Sprint(callers), func(b *testing.B) {
-			na, nb := pair(b)
-			r, err := Spawn(na, "echo", func(c *Context, m []byte) error { return c.Reply(m) })
-			if err != nil {
-				b.Fatal(err)
-			}
-			to := At(nb, r.Address())
-			m := make([]byte, 64)
-			b.ReportAllocs()
-			b.SetParallelism(max(callers/2, 1))
-			if callers == 1 {
-				for b.Loop() {
-					if _, err := Call[[]byte](context.Background(), to, m); err != nil {
-						b.Fatal(err)
-					}
-				}
-				return
-			}
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if _, err := Call[[]byte](context.Background(), to, m); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		})
 	}
 }

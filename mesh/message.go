@@ -15,25 +15,24 @@ type MessageType struct {
 	bind func(Codec) messageType
 }
 
-// Message registers M under name, encoded by the node's codec; a []byte or a
-// string type goes as it is. Both nodes need the same name for it; the name is at
+// Message registers M under name, encoded by the node's codec; []byte and string go
+// as they are. Both nodes need the same name for it; the name is at
 // most 255 bytes. M is a concrete type: an interface is no message, its
 // implementations are.
 func Message[M any](name string) MessageType {
 	return MessageType{name, reflect.TypeFor[M](), func(c Codec) messageType {
 		t := &messageOf[M]{name: name}
-		switch t.Type().Kind() {
-		case reflect.String:
-			t.append = func(dst []byte, m M) ([]byte, error) { return append(dst, reflect.ValueOf(m).String()...), nil }
-			t.parse = func(b []byte) (m M, err error) { reflect.ValueOf(&m).Elem().SetString(string(b)); return m, nil }
-		case reflect.Slice:
-			if t.Type().Elem().Kind() == reflect.Uint8 {
-				t.append = func(dst []byte, m M) ([]byte, error) { return append(dst, reflect.ValueOf(m).Bytes()...), nil }
-				t.parse = func(b []byte) (m M, err error) {
-					reflect.ValueOf(&m).Elem().SetBytes(append([]byte{}, b...))
-					return m, nil
-				}
+		switch t := any(t).(type) {
+		case *messageOf[[]byte]:
+			t.append = func(dst, m []byte) ([]byte, error) { return append(dst, m...), nil }
+			t.parse = func(b []byte) ([]byte, error) {
+				m := make([]byte, len(b))
+				copy(m, b)
+				return m, nil
 			}
+		case *messageOf[string]:
+			t.append = func(dst []byte, m string) ([]byte, error) { return append(dst, m...), nil }
+			t.parse = func(b []byte) (string, error) { return string(b), nil }
 		}
 		if t.append == nil {
 			t.append = func(dst []byte, m M) ([]byte, error) { return c.Append(dst, m) }
@@ -109,15 +108,15 @@ func (r *registry) appendReply(dst []byte, v any) (out []byte, form wire.Form, t
 	if v == nil {
 		return dst, wire.Coded, "", nil
 	}
-	if t := r.byType[reflect.TypeOf(v)]; t != nil {
-		out, err = t.appendAny(dst, v)
-		return out, wire.Coded, t.Name(), err
-	}
 	switch v := v.(type) {
 	case []byte:
 		return append(dst, v...), wire.Bytes, "", nil
 	case string:
 		return append(dst, v...), wire.Text, "", nil
+	}
+	if t := r.byType[reflect.TypeOf(v)]; t != nil {
+		out, err = t.appendAny(dst, v)
+		return out, wire.Coded, t.Name(), err
 	}
 	out, err = r.codec.Append(dst, v)
 	return out, wire.Coded, "", err
@@ -127,6 +126,10 @@ func (r *registry) appendReply(dst []byte, v any) (out []byte, form wire.Form, t
 func decodeReply[R any](r *registry, form wire.Form, typ string, payload []byte) (out R, err error) {
 	switch {
 	case form == wire.Bytes:
+		if b, ok := any(&out).(*[]byte); ok {
+			*b = payload
+			return out, nil
+		}
 		return replyAs[R](payload)
 	case form == wire.Text:
 		return replyAs[R](string(payload))

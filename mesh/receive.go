@@ -21,7 +21,7 @@ func (s *stream) handle(k wire.Kind, body []byte, size int) error {
 			return err
 		}
 		s.received.Add(1)
-		l.node.receive(l, m, size)
+		s.receive(m, size)
 	case wire.Reply:
 		return l.node.receiveReply(body)
 	case wire.Fragment:
@@ -93,13 +93,21 @@ func (s *stream) handleFragment(body []byte) error {
 }
 
 // receive gives a message to its actor, or refuses it.
-func (n *Node) receive(l *link, m wire.Message, size int) {
-	a := n.actors.find(string(m.Target))
+func (s *stream) receive(m wire.Message, size int) {
+	l, n := s.link, s.link.node
+	a, t := s.recent.actor, s.recent.typ
+	if a == nil || a.base().name != string(m.Target) {
+		a = n.actors.find(string(m.Target))
+		s.recent.actor = a
+	}
 	if a == nil {
 		n.refuseMessage(l, m, RemoteNoSuchActor, nil)
 		return
 	}
-	t := n.types.byName[string(m.Type)]
+	if t == nil || t.Name() != string(m.Type) {
+		t = n.types.byName[string(m.Type)]
+		s.recent.typ = t
+	}
 	if t == nil {
 		n.refuseMessage(l, m, RemoteUnknownMessage, nil)
 		return
@@ -111,9 +119,22 @@ func (n *Node) receive(l *link, m wire.Message, size int) {
 			req.deadline = time.Now().Add(m.Timeout)
 		}
 	}
-	if code, err := a.receive(t, m.Payload, req, size); code != "" {
+	code, err := a.receive(t, m.Payload, req, size)
+	if code == RemoteClosed { // the name may be another's by now
+		if s.recent.actor = n.actors.find(string(m.Target)); s.recent.actor != nil && s.recent.actor != a {
+			code, err = s.recent.actor.receive(t, m.Payload, req, size)
+		}
+	}
+	if code != "" {
 		n.refuseMessage(l, m, code, err)
 	}
+}
+
+// recent is whom and what a stream's last message was for: the next one's are
+// often the same.
+type recent struct {
+	actor anyActor
+	typ   messageType
 }
 
 // refuseMessage counts a message that is not taken, and tells its sender: a caller

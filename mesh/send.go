@@ -79,17 +79,15 @@ func (r *Ref[M]) pushLocal(m M, req *request) (anyActor, pushResult) {
 // castRemote and callRemote check in the order of the table of errors: running,
 // member, connection, encoding, size, and then the queue.
 func (r *Ref[M]) castRemote(ctx context.Context, m M, wait bool) error {
-	p, err := r.node.target(r.addr.Node)
-	if err != nil {
-		err.Actor = r.addr.Name
-		return err
+	l, notSent := r.link()
+	if notSent != nil {
+		return notSent
 	}
 	frame := r.node.takeBuffer()
 	if err := r.encode(frame, m, 0, 0, false); err != nil {
 		r.node.giveBuffer(frame)
 		return err
 	}
-	l := p.link.Load()
 	if l == nil {
 		r.dropReconnecting(frame, m, false)
 		return nil
@@ -97,11 +95,25 @@ func (r *Ref[M]) castRemote(ctx context.Context, m M, wait bool) error {
 	return r.pushed(l.lane(r.hash).push(ctx, r.addr.Name, frame, wait), frame, m, false)
 }
 
+// link finds the link to the actor's node; nil while it is being reconnected.
+func (r *Ref[M]) link() (*link, *SendError) {
+	if r.peer != nil {
+		if l := r.peer.link.Load(); l != nil {
+			return l, nil
+		}
+	}
+	p, err := r.node.target(r.addr.Node)
+	if err != nil {
+		err.Actor = r.addr.Name
+		return nil, err
+	}
+	return p.link.Load(), nil
+}
+
 func callRemote[R, M any](ctx context.Context, to *Ref[M], m M, o callOptions) (out R, err error) {
 	n := to.node
-	p, notSent := n.target(to.addr.Node)
+	l, notSent := to.link()
 	if notSent != nil {
-		notSent.Actor = to.addr.Name
 		return out, notSent
 	}
 	timeout := to.timeout
@@ -109,8 +121,8 @@ func callRemote[R, M any](ctx context.Context, to *Ref[M], m M, o callOptions) (
 		timeout = o.timeout
 	}
 	deadline := deadlineOf(ctx, timeout)
-	call := &pendingCall{done: make(chan outcome, 1), link: p.link.Load()}
-	if l := call.link; l != nil {
+	call := &pendingCall{done: make(chan outcome, 1), link: l}
+	if l != nil {
 		call.lane = l.lane(to.hash).index
 	}
 	n.calls.add(call)

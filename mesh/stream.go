@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -40,6 +41,8 @@ type stream struct {
 
 	users sync.WaitGroup // goroutines on the connection
 	asm   sendq.Assembler
+	// The reader's own.
+	recent recent
 }
 
 const controlStream = -1
@@ -129,6 +132,7 @@ func (s *stream) enqueue(target string, frame *buffer, counted bool) {
 // flush writes until nothing waits.
 func (s *stream) flush(conn net.Conn) {
 	defer s.users.Done()
+	runtime.Gosched() // who is about to send too shares the write
 	for {
 		s.mu.Lock()
 		batch := s.next(conn)

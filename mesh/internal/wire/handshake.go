@@ -22,6 +22,7 @@ const (
 	CodeSize    = sha256.Size
 	GreetSize   = len(magic) + 2 + NonceSize
 	MaxIdentity = 2048
+	MaxLanes    = 64 // of one side
 )
 
 const magic = "PAWLMESH"
@@ -112,7 +113,7 @@ func (r *reader) identity() Identity {
 		Node: string(r.name()), Incarnation: r.u64(), Addr: string(r.name()), Observer: r.u8()&1 != 0,
 		Target: string(r.name()), Link: r.link(), Stream: r.u16(), Lanes: r.u16(), LastLink: r.link(), Received: r.u64(),
 	}
-	if id.Node == "" || id.Lanes == 0 {
+	if id.Node == "" || id.Lanes == 0 || id.Lanes > MaxLanes {
 		r.bad = true
 	}
 	return id
