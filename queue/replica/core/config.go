@@ -130,3 +130,6 @@ type Start struct {
 	// Now is where Ticks begin.
 	Now time.Time
 }
+
+// Check reports what is wrong with the configuration, as New would.
+func (c Config) Check() error { return c.validate() }

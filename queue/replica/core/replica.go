@@ -44,9 +44,9 @@ func (r Role) String() string { return [...]string{"sink", "candidate", "source"
 //  7. For each sink: flushed <= appended <= received <= sent <= last.
 //  8. Only a source feeds sinks; another host feeds only the candidate to whom
 //     it has promised the epoch. Nobody follows and is the source.
-//  9. A host follows only in the epoch that it has promised.
-//  10. A host that is not Whole has promised nothing but a birth, or by force.
-//  11. Of the effects that change the queue at most one is unanswered.
+//  9. A host follows only in the epoch that it has promised, and says nothing to
+//     the source before that promise is flushed.
+//  10. Of the effects that change the queue at most one is unanswered.
 type Replica struct {
 	cfg    Config
 	w, q   int

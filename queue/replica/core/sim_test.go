@@ -30,6 +30,8 @@ type sim struct {
 	// be lost or contradicted. It starts at the first entry of all.
 	truth   []Entry
 	sources map[Epoch]HostID
+	acts    []act
+	weight  int
 	forced  bool // somebody was told to take over by force: what counted may be lost
 
 	log   strings.Builder
@@ -239,66 +241,74 @@ func (s *sim) mayLose(h *simHost) bool {
 	return n+1 < len(s.hosts)-h.cfg.promising()+1
 }
 
-// chaos does something at random.
-func (s *sim) chaos() {
-	switch p := s.rand.IntN(1000); {
-	case p < 560:
-		s.work()
-	case p < 700:
-		s.any().append()
-	case p < 760:
-		s.tick()
-	case p < 820:
-		a, b := s.any(), s.any()
-		if a.id > b.id {
-			s.dial(a, b)
-		}
-	case p < 840:
-		if len(s.conns) > 0 {
-			s.conns[s.rand.IntN(len(s.conns))].cut()
-		}
-	case p < 850:
-		s.blocked[[2]HostID{s.any().id, s.any().id}] = true
-	case p < 865:
-		clear(s.blocked)
-	case p < 900:
-		h := s.any()
-		h.flush(s.rand.IntN(len(h.log) + 1))
-	case p < 910:
-		s.any().release()
-	case p < 950:
-		s.any().start()
-	default:
-		s.disaster(p)
-	}
-	s.sweep()
+// act is something that happens at random, so often.
+type act struct {
+	weight int
+	do     func(*sim)
 }
 
-// disaster does one of the rarer things.
-func (s *sim) disaster(p int) {
-	h := s.any()
-	switch {
-	case p < 958:
-		h.kill()
-	case p < 964:
-		if s.opts.flush || s.mayLose(h) {
-			h.power()
-		}
-	case p < 966:
-		if s.mayLose(h) {
-			h.wipe()
-		}
-	case p < 974:
-		h.paused = h.r != nil
-	case p < 984:
-		h.paused = false
-	case p < 990:
-		s.command(h, func(id uint64) Event { return TakeOver{ID: id, Force: s.opts.forces && s.rand.IntN(2) == 0} })
-	case p < 996:
-		s.command(h, func(id uint64) Event { return Switch{ID: id, Target: s.any().id} })
-	default:
-		s.shutDown(h)
+// acts is all that happens, with about how often in a thousand. Each seed has
+// weights of its own: what is rare in one world is common in another.
+func acts() []act {
+	return []act{
+		{560, func(s *sim) { s.work() }},
+		{140, func(s *sim) { s.any().append() }},
+		{60, func(s *sim) { s.tick() }},
+		{60, func(s *sim) {
+			if a, b := s.any(), s.any(); a.id > b.id {
+				s.dial(a, b)
+			}
+		}},
+		{20, func(s *sim) {
+			if len(s.conns) > 0 {
+				s.conns[s.rand.IntN(len(s.conns))].cut()
+			}
+		}},
+		{10, func(s *sim) { s.blocked[[2]HostID{s.any().id, s.any().id}] = true }},
+		{15, func(s *sim) { clear(s.blocked) }},
+		{20, func(s *sim) { h := s.any(); h.flush(s.rand.IntN(len(h.log) + 1)) }},
+		{10, func(s *sim) { s.any().release() }},
+		{40, func(s *sim) { s.any().start() }},
+		{8, func(s *sim) { s.any().kill() }},
+		{8, func(s *sim) {
+			if h := s.any(); s.opts.flush || s.mayLose(h) {
+				h.power()
+			}
+		}},
+		{3, func(s *sim) {
+			if h := s.any(); s.mayLose(h) {
+				h.wipe()
+			}
+		}},
+		{8, func(s *sim) { h := s.any(); h.paused = h.r != nil }},
+		{10, func(s *sim) { s.any().paused = false }},
+		{6, func(s *sim) {
+			s.command(s.any(), func(id uint64) Event { return TakeOver{ID: id, Force: s.opts.forces && s.rand.IntN(2) == 0} })
+		}},
+		{6, func(s *sim) { s.command(s.any(), func(id uint64) Event { return Switch{id, s.any().id} }) }},
+		{3, func(s *sim) { s.shutDown(s.any()) }},
 	}
+}
+
+// swarm draws the weights of this world.
+func (s *sim) swarm() {
+	s.acts = acts()
+	for k := range s.acts {
+		s.acts[k].weight = s.acts[k].weight * []int{1, 2, 2, 2, 6}[s.rand.IntN(5)]
+		s.weight += s.acts[k].weight
+	}
+}
+
+// chaos does something at random.
+func (s *sim) chaos() {
+	p := s.rand.IntN(s.weight)
+	for _, a := range s.acts {
+		if p -= a.weight; p < 0 {
+			a.do(s)
+			break
+		}
+	}
+	s.sweep()
 }
 
 func (s *sim) command(h *simHost, make func(uint64) Event) {
@@ -497,7 +507,7 @@ func (s *sim) agreed() bool {
 }
 
 func (s *sim) run() {
-	// A queue is born when all hosts are there.
+	s.swarm()
 	s.crashing = s.rand.IntN(4) > 0
 	for range s.opts.steps {
 		s.chaos()

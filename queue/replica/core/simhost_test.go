@@ -271,9 +271,9 @@ func (h *simHost) stream(e Stream) {
 		return
 	}
 	prev, sum := e.Prev, e.Sum
-	for range 1 + h.sim.rand.IntN(3) {
+	for range 1 + h.sim.rand.IntN(2) {
 		var run []Entry
-		for n < len(h.log) && h.log[n].Index <= e.Through && len(run) < 1+h.sim.rand.IntN(6) {
+		for n < len(h.log) && h.log[n].Index <= e.Through && len(run) < 1+h.sim.rand.IntN(4) {
 			if len(run) > 0 && h.log[n].Index != run[len(run)-1].Index+1 {
 				break
 			}

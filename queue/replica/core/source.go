@@ -12,6 +12,7 @@ import (
 type source struct {
 	epoch  Epoch
 	began  time.Time   // the patience of the strategy begins no earlier
+	before queue.Index // what counted when this host became the source
 	start  queue.Index // of the entry that opens the epoch; 0: asked for
 	locked bool
 	stamps stamps
@@ -29,7 +30,7 @@ type handing struct {
 
 // becomeSource opens the epoch that enough hosts have promised.
 func (r *Replica) becomeSource(c *campaign) {
-	r.source = &source{epoch: c.epoch, began: r.now, locked: true}
+	r.source = &source{epoch: c.epoch, before: r.counted, began: r.now, locked: true}
 	r.openEpoch(c.lossy)
 	if c.command != 0 {
 		r.emit(Result{ID: c.command})

@@ -24,6 +24,8 @@ func (r *Replica) valid() error {
 			return broken(3, "source in %v, promised %v, written %v", s.epoch, r.hard.Promised, r.written.Promised)
 		case s.start != 0 && r.h.mark().Epoch != s.epoch, s.start == 0 && !r.h.mark().Epoch.Less(s.epoch):
 			return broken(3, "source in %v, last epoch %v", s.epoch, r.h.mark().Epoch)
+		case r.counted != s.before && r.counted < s.start:
+			return broken(4, "counts up to %v before the epoch's entry %v", r.counted, s.start)
 		case s.start == 0 && !s.locked:
 			return broken(4, "unlocked before the epoch is open")
 		case r.follow != nil:
@@ -46,11 +48,11 @@ func (r *Replica) valid() error {
 			return broken(8, "donor for host %d in %v, promised %v", p.id, f.epoch, r.hard.Promised)
 		}
 	}
-	if fo := r.follow; fo != nil && fo.epoch != r.hard.Promised {
-		return broken(9, "follows in %v, promised %v", fo.epoch, r.hard.Promised)
+	if fo := r.follow; fo != nil && (fo.epoch != r.hard.Promised || fo.stage > followPromising && r.written.Promised.Less(fo.epoch)) {
+		return broken(9, "follows in %v, promised %v, written %v", fo.epoch, r.hard.Promised, r.written.Promised)
 	}
 	if r.changing.kind != changeNone && r.follow == nil && r.source == nil && !r.closing {
-		return broken(11, "a change of the queue without a follower or a source")
+		return broken(10, "a change of the queue without a follower or a source")
 	}
 	return nil
 }
