@@ -96,8 +96,9 @@ func PassWhileRetrying() TypeOption {
 }
 
 // Strict makes every begin and every return of the type's methods wait for the
-// commit, nested calls in the same process included: for methods whose direct
-// actions on the outside must never run ahead of the record.
+// commit of all that they can see, nested calls in the same process and the
+// outcome before them on their actor included: for methods whose direct actions
+// on the outside must never run ahead of the record.
 func Strict() TypeOption {
 	return typeFunc(func(r *registration) { r.t.rt.Strict = true })
 }

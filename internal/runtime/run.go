@@ -16,7 +16,7 @@ import (
 // returns the next entry of the actor, claimed, for the same goroutine.
 func (c *Component) run(e *entry) *entry {
 	if e.waitsForCommit() {
-		if err := c.commit(context.Background(), e.d.At); err != nil {
+		if err := c.commit(context.Background(), c.restsOn(e)); err != nil {
 			return c.abandon(e)
 		}
 	}
@@ -50,6 +50,16 @@ func (e *entry) waitsForCommit() bool {
 		return false
 	}
 	return !e.d.StartsAtOnce() || e.actor.kind.Strict
+}
+
+// restsOn is the record that must count before e begins: that of its request.
+// One of a strict type begins on state that counts, too: it rests on whatever
+// has been recorded when it has the turn.
+func (c *Component) restsOn(e *entry) engine.Position {
+	if e.actor.kind.Strict {
+		return max(e.d.At, c.session.Last())
+	}
+	return e.d.At
 }
 
 // prepare makes the attempt: it finds the method and the instance, and records

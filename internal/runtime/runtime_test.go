@@ -328,3 +328,34 @@ func TestStrict(t *testing.T) {
 		}
 	}
 }
+
+// TestStrictState: a method of a strict type does not begin on state that does
+// not count yet: it waits for the outcome of the one before it on its actor.
+func TestStrictState(t *testing.T) {
+	w := enginetest.NewWorld(t, &localtest.Harness{Params: "durability=disk"})
+	w.Type("S", runtime.Type{Strict: true})
+	w.On("S.first", func(s *scene) result {
+		s.Set("n", "1")
+		s.Say("first")
+		s.Pass("both are there")
+		return enginetest.Value("")
+	})
+	w.On("S.second", func(s *scene) result {
+		session := s.Node.Session()
+		if !session.Committed(session.Last()) {
+			return enginetest.Value("not yet")
+		}
+		return enginetest.Value("committed")
+	})
+	n := w.Node()
+	n.Tell("S/s", "first", "")
+	w.Hear("first")
+	p := n.Start("S/s", "second", "")
+	if err := n.Session().Wait(t.Context(), n.Session().Last()); err != nil {
+		t.Fatal(err)
+	}
+	w.Open("both are there")
+	if got := w.Wait(p); got != "committed" {
+		t.Errorf("second begins on the outcome of first: %s", got)
+	}
+}

@@ -41,7 +41,7 @@ func (c *Checker) attempt(e *trace.Event) error {
 		return c.collect(a)
 	case trace.Retry:
 		c.retried[a.ID] = a
-		return nil
+		return c.collect(a) // what it called beside has ended, and it has not looked
 	}
 	return nil
 }
@@ -60,6 +60,9 @@ func (c *Checker) begin(e *trace.Event) error {
 		if rests := c.rests[a.ID]; !atOnce && !c.counts(rests) {
 			return edge("attempt %s begins, and rests on record %d, which does not count yet", e.Attempt, rests)
 		}
+	}
+	if at := min(c.newestOf[e.Actor], c.newest); e.Strict && !c.counts(at) {
+		return edge("attempt %s of a strict type begins on the state of record %d, which does not count yet", e.Attempt, at)
 	}
 	if len(e.Cells) > 0 {
 		return broken(10, "attempt %s begins on an instance with %d writes that no record holds", e.Attempt, len(e.Cells))

@@ -96,6 +96,7 @@ type Checker struct {
 	scheduled map[spec.ID]spec.Message // tells not in F yet
 	kept      map[spec.ID]spec.Message // failed tells
 	rests     map[spec.ID]uint64       // the record on which the next attempt rests
+	newestOf  map[string]uint64        // the newest record of an actor's state or outcomes
 	outcomes  map[spec.ID]outcome      // final ones, and what those got who waited for a parked one
 
 	atOnce         bool   // a record counts when it is made
@@ -119,6 +120,7 @@ func New(o Options) *Checker {
 		scheduled: map[spec.ID]spec.Message{},
 		kept:      map[spec.ID]spec.Message{},
 		rests:     map[spec.ID]uint64{},
+		newestOf:  map[string]uint64{},
 		outcomes:  map[spec.ID]outcome{},
 	}
 }

@@ -184,6 +184,12 @@ func TestRefused(t *testing.T) {
 		"not its turn": {tell(asks("x", "A/a"), asks("i", "A/a"), begins("i.1#1", "A/a")), 0, spec.NotRunnable},
 		"a tell before its record counts": {tell(asks("i", "A/a"), begins("i.1#1", "A/a"), lazily,
 			event(sends("i.1#1", "j", "B/b")), begins("j.1#1", "B/b")), 0, ""},
+		"a strict type on state that does not count": {tell(asks("i", "A/a"), asks("j", "A/a"), begins("i.1#1", "A/a"), lazily,
+			ends("i.1#1", "A/a", "v"), func(s *story) {
+				e := of(trace.Begin, "j.1#1", "A/a")
+				e.Strict = true
+				s.add(e)
+			}), 0, ""},
 		"a retry before the failure is recorded": {tell(joins(2), asks("i", "A/a"), begins("i.1#1", "A/a"),
 			beginsOn(2, "i.1#2", "A/a")), 0, spec.Running},
 		"a retry before the failure counts": {tell(joins(2), asks("i", "A/a"), begins("i.1#1", "A/a"), lazily,

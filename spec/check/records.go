@@ -26,6 +26,9 @@ func (c *Checker) recorded(e *trace.Event) error {
 	if e.Session != 0 && !ends && !c.sessions[e.Session] {
 		return broken(7, "a record of session %d, which is over", e.Session)
 	}
+	if e.Kind == trace.Outcome || e.Kind == trace.Write {
+		c.newestOf[e.Actor] = e.At
+	}
 	return c.apply(e)
 }
 

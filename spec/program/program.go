@@ -109,6 +109,16 @@ func (c *Client) ID(call int) spec.ID {
 	return spec.ID(c.Name + string(rune('1'+call)))
 }
 
+// Send gives the event by which a client makes its call.
+func (c *Client) Send(call int) spec.Event {
+	r := c.Calls[call]
+	m := spec.Message{ID: c.ID(call), Kind: spec.Call, Return: spec.ID("client " + c.Name), Actor: r.Actor, Method: r.Method, Arg: r.Arg}
+	if r.Tell {
+		m.Kind, m.Return = spec.Tell, ""
+	}
+	return spec.Event{Rule: spec.RuleSend, Msg: m}
+}
+
 // Find gives the program of a name; "random-7" is Random(7).
 func Find(name string) (*Program, bool) {
 	if number, ok := strings.CutPrefix(name, "random-"); ok {

@@ -6,29 +6,59 @@ import (
 	"strings"
 
 	"github.com/pawl-go/pawl/spec"
+	"github.com/pawl-go/pawl/spec/journal"
 	"github.com/pawl-go/pawl/spec/program"
 )
 
 // node is a world together with what is left to its surroundings.
 type node struct {
 	world    *spec.World
-	sent     []uint8 // calls that each client has made
-	failures uint8   // still allowed
-	acts     uint8   // of the operator, taken: one bit each
+	log      *journal.Machine // the second machine, whose world it is; nil: the first one
+	sent     []uint8          // calls that each client has made
+	failures uint8            // still allowed
+	acts     uint8            // of the operator, taken: one bit each
 }
 
-func root(p *program.Program, failures int, mutants spec.Mutants) *node {
-	return &node{world: spec.NewWorld(mutants), sent: make([]uint8, len(p.Clients)), failures: uint8(failures)}
+func (w *walker) root() *node {
+	cfg := &w.cfg
+	n := &node{sent: make([]uint8, len(cfg.Program.Clients)), failures: uint8(cfg.Failures)}
+	if cfg.Journal == nil {
+		n.world = spec.NewWorld(cfg.Mutants)
+		return n
+	}
+	n.log = journal.New(cfg.Journal.Mutants, cfg.Journal.Outside...)
+	n.world = n.log.World
+	return n
 }
 
 func (n *node) clone() *node {
-	return &node{world: n.world.Clone(), sent: n.sent, failures: n.failures, acts: n.acts}
+	c := &node{sent: n.sent, failures: n.failures, acts: n.acts}
+	if n.log == nil {
+		c.world = n.world.Clone()
+		return c
+	}
+	c.log = n.log.Clone()
+	c.world = c.log.World
+	return c
 }
 
 func (n *node) appendKey(b []byte) []byte {
 	b = append(b, n.sent...)
 	b = append(b, n.failures, n.acts)
+	if n.log != nil {
+		return n.log.AppendKey(b)
+	}
 	return n.world.AppendKey(b)
+}
+
+// do applies an event, by whichever machine it is.
+func (n *node) do(e *spec.Event) error {
+	if n.log == nil {
+		return n.world.Do(e)
+	}
+	err := n.log.Do(e)
+	n.world = n.log.World // a crash makes it anew
+	return err
 }
 
 // choice is an event that may happen at a node.
@@ -46,12 +76,12 @@ type choice struct {
 
 // take applies a choice to a node.
 func (n *node) take(c *choice) error {
-	err := n.world.Do(&c.event)
+	err := n.do(&c.event)
 	if err != nil {
 		return err
 	}
 	switch {
-	case c.event.Rule == spec.RuleFailure:
+	case c.event.Rule == spec.RuleFailure || c.event.Rule == journal.RuleCrash:
 		n.failures--
 	case c.client > 0:
 		n.sent = slices.Clone(n.sent)
@@ -73,6 +103,9 @@ func (w *walker) choices(n *node) []choice {
 	cs = w.flows(cs, n)
 	cs = w.clients(cs, n)
 	cs = w.operator(cs, n)
+	if n.log != nil && n.log.Uncommitted() > 0 {
+		cs = append(cs, choice{event: spec.Event{Rule: journal.RuleCommit}})
+	}
 	if w.cfg.Program.Deadlocks || quiet(s) {
 		cs = deadlocked(cs, s)
 	}
@@ -223,22 +256,27 @@ func (w *walker) resumed(n *node, i spec.ID) bool {
 	return at >= 0 && n.acts&(1<<at) != 0
 }
 
-// clients adds the next call of each client that has the answer to its last.
+// clients adds the next call of each client that has the answer to its last. A
+// call that a crash has cut was not acknowledged: the client asks again.
 func (w *walker) clients(cs []choice, n *node) []choice {
 	for at := range w.cfg.Program.Clients {
 		c := &w.cfg.Program.Clients[at]
 		sent := int(n.sent[at])
-		if sent == len(c.Calls) || sent > 0 && !c.Calls[sent-1].Tell && !answered(n.world, c.ID(sent-1)) {
-			continue
+		switch {
+		case sent > 0 && n.log != nil && unknown(n.world, c.ID(sent-1)):
+			cs = append(cs, choice{event: c.Send(sent - 1)})
+		case sent == len(c.Calls) || sent > 0 && !c.Calls[sent-1].Tell && !answered(n.world, c.ID(sent-1)):
+		default:
+			cs = append(cs, choice{event: c.Send(sent), client: at + 1})
 		}
-		r := c.Calls[sent]
-		m := spec.Message{ID: c.ID(sent), Kind: spec.Call, Return: spec.ID("client " + c.Name), Actor: r.Actor, Method: r.Method, Arg: r.Arg}
-		if r.Tell {
-			m.Kind, m.Return = spec.Tell, ""
-		}
-		cs = append(cs, choice{event: spec.Event{Rule: spec.RuleSend, Msg: m}, client: at + 1})
 	}
 	return cs
+}
+
+// unknown reports whether nothing is known of a request.
+func unknown(w *spec.World, i spec.ID) bool {
+	_, ended := w.History.Ended[i]
+	return !ended && w.History.Life(i) == nil
 }
 
 // answered reports whether a client has the answer to a call.
@@ -272,7 +310,8 @@ func deadlocked(cs []choice, s *spec.State) []choice {
 	return cs
 }
 
-// failures adds every failure: any set of the actors on which attempts live.
+// failures adds every failure: any set of the actors on which attempts live, and
+// for the second machine every crash, with any part of the log that may be cut.
 func failures(cs []choice, n *node) []choice {
 	if n.failures == 0 {
 		return cs
@@ -292,6 +331,12 @@ func failures(cs []choice, n *node) []choice {
 			}
 		}
 		cs = append(cs, choice{event: spec.Event{Rule: spec.RuleFailure, Actors: lost}})
+	}
+	if n.log == nil {
+		return cs
+	}
+	for keep := range n.log.Uncommitted() + 1 {
+		cs = append(cs, choice{event: spec.Event{Rule: journal.RuleCrash, By: spec.Attempt{N: keep}}})
 	}
 	return cs
 }

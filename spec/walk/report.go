@@ -23,6 +23,7 @@ const (
 // Report is what a walk has found, and how far it got.
 type Report struct {
 	Program  string  `json:"program"`
+	Journal  bool    `json:"journal,omitempty"` // on the second machine
 	Mutant   string  `json:"mutant,omitempty"`
 	Failures int     `json:"failures"`
 	States   int     `json:"states"`
@@ -43,6 +44,12 @@ func (w *walker) report(v Verdict) Report {
 	}
 	if w.cfg.Mutants != 0 {
 		r.Mutant = w.cfg.Mutants.String()
+	}
+	if j := w.cfg.Journal; j != nil {
+		r.Journal = true
+		if j.Mutants != 0 {
+			r.Mutant = j.Mutants.String()
+		}
 	}
 	return r
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pawl-go/pawl/spec"
+	"github.com/pawl-go/pawl/spec/journal"
 )
 
 // timeline tells the path to a node, and a last choice if there is one. It
@@ -17,7 +18,7 @@ func (w *walker) timeline(at int32, last *choice) []Line {
 	for e := w.tree[at]; e.from >= 0; e = w.tree[e.from] {
 		path = append(path, e)
 	}
-	n := root(w.cfg.Program, w.cfg.Failures, w.cfg.Mutants)
+	n := w.root()
 	var lines []Line
 	for _, e := range slices.Backward(path) {
 		cs := w.choices(n)
@@ -47,6 +48,12 @@ func tell(n *node, e *spec.Event, note string) []Line {
 			lines = append(lines, Line{a, "✗ FAILS", true})
 		}
 		return lines
+	}
+	switch e.Rule {
+	case journal.RuleCommit:
+		return []Line{{"", "(a record more counts)", false}}
+	case journal.RuleCrash:
+		return []Line{{"", fmt.Sprintf("✗ CRASH, %d of %d records cut", n.log.Uncommitted()-e.By.N, n.log.Uncommitted()), true}}
 	}
 	actor, zombie := spec.Actor(""), ""
 	s := n.world.State

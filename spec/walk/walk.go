@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/spec"
+	"github.com/pawl-go/pawl/spec/journal"
 	"github.com/pawl-go/pawl/spec/program"
 )
 
@@ -16,6 +17,9 @@ type Config struct {
 	Program  *program.Program
 	Failures int          // at most so many on a path
 	Mutants  spec.Mutants // rules broken on purpose
+	// Journal, if set, has the second machine walk the program: each path also
+	// with commits and, as failures, with crashes.
+	Journal *Journal
 
 	MaxStates int           // 0: 5,000,000
 	Timeout   time.Duration // 0: 10 minutes
@@ -39,6 +43,12 @@ func (c *Config) validate() {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
+}
+
+// Journal says how the second machine (package journal) walks a program.
+type Journal struct {
+	Outside []spec.Actor // hosted in other processes than the engine's
+	Mutants journal.Mutants
 }
 
 // edge is a step between two nodes, by the choice of that number.
@@ -82,7 +92,7 @@ func newWalker(cfg Config) *walker {
 }
 
 func (w *walker) walk() Report {
-	w.visit(root(w.cfg.Program, w.cfg.Failures, w.cfg.Mutants), edge{from: -1})
+	w.visit(w.root(), edge{from: -1})
 	for at := int32(0); len(w.next) > 0; at++ {
 		n := w.next[0]
 		w.next[0], w.next = nil, w.next[1:]
@@ -182,7 +192,7 @@ func (w *walker) takeAll(at int32, n, spare *node, cs []choice, first int) (*nod
 func gone(n *node, c *choice) *node {
 	next := n.clone()
 	c.event = spec.Event{Rule: spec.RuleGone, By: c.event.By}
-	if err := next.world.Do(&c.event); err != nil {
+	if err := next.do(&c.event); err != nil {
 		panic(fmt.Sprintf("walk: a zombie cannot leave: %v", err))
 	}
 	return next
