@@ -28,6 +28,18 @@ func (f *Frame) NestedIn(id ID) bool {
 	return false
 }
 
+// Within reports whether f is nested in what g names: g's invocation, at a step
+// on g's actor, is in the chain of callers above f. An invocation that has gone
+// on to another actor by a tail call holds its former one no more.
+func (f *Frame) Within(g *Frame) bool {
+	for c := f.Caller; c != nil; c = c.Caller {
+		if c.ID == g.ID {
+			return c.Actor == g.Actor
+		}
+	}
+	return false
+}
+
 // Root is the outermost caller of f, f itself if nobody called it.
 func (f *Frame) Root() *Frame {
 	for f.Caller != nil {

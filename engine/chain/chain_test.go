@@ -138,3 +138,25 @@ func TestRemoveRootByForce(t *testing.T) {
 		t.Fatalf("the line is %v", got)
 	}
 }
+
+// TestTailCallHoldsNoMore: an invocation that has gone on to another actor may
+// still stand in the line of its former one, until its runtime takes it out.
+// What it calls there by its next step has no privilege.
+func TestTailCallHoldsNoMore(t *testing.T) {
+	a, b := engine.Actor{Type: "A", ID: "a"}, engine.Actor{Type: "B", ID: "b"}
+	id := func(n uint64) engine.ID { return engine.ID{Hi: 1, Lo: n} }
+	var l Line[*item]
+	gone := &item{engine.Frame{ID: id(1), Actor: a}}
+	next := &engine.Frame{ID: id(1), Actor: b}
+	other, back := &item{engine.Frame{ID: id(2), Actor: a}}, &item{engine.Frame{ID: id(3), Actor: a, Caller: next}}
+	for _, x := range []*item{gone, other, back} {
+		l.Add(x)
+	}
+	if l.Holds(back) {
+		t.Error("what the next step calls is in the chain of the last one")
+	}
+	l.Remove(gone)
+	if root, _ := l.Root(); root != other {
+		t.Error("what the next step calls goes ahead of what was there before")
+	}
+}

@@ -74,12 +74,12 @@ func (l *long[T]) all(yield func(T) bool) {
 // add puts a request at the end.
 func (l *long[T]) add(x T) {
 	h0, ok := l.root()
-	if !ok || !x.Link().NestedIn(h0.Link().ID) {
+	if !ok || !x.Link().Within(h0.Link()) {
 		l.push(x)
 		return
 	}
 	l.nested = append(l.nested, x)
-	if top, _ := l.top(); x.Link().NestedIn(top.Link().ID) {
+	if top, _ := l.top(); x.Link().Within(top.Link()) {
 		l.held = append(l.held, x)
 	}
 }
@@ -161,7 +161,7 @@ func (l *long[T]) removeRoot() {
 func (l *long[T]) rehold() {
 	l.held = l.held[:0]
 	for _, x := range l.nested {
-		if top, ok := l.top(); ok && x.Link().NestedIn(top.Link().ID) {
+		if top, ok := l.top(); ok && x.Link().Within(top.Link()) {
 			l.held = append(l.held, x)
 		}
 	}

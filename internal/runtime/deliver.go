@@ -221,7 +221,7 @@ func (c *Component) find(r *engine.Request) *entry {
 	if a == nil || a.box == nil {
 		return nil
 	}
-	return a.box.find(r.ID)
+	return a.box.find(r)
 }
 
 // Pause implements engine.Handler.

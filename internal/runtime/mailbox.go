@@ -131,7 +131,7 @@ func (m *mailbox) retake(e *entry) bool {
 // not in the line (parked, and now resumed): it goes ahead of those that waited.
 func (m *mailbox) comesBack(e *entry) bool {
 	root, ok := m.line.Root()
-	return ok && e.d.Request.InPlace && !root.begun && !e.Link().NestedIn(root.d.Request.ID)
+	return ok && e.d.Request.InPlace && !root.begun && !e.Link().Within(root.Link())
 }
 
 // quiet reports whether no attempt has anything on the instance.
@@ -144,12 +144,14 @@ func (m *mailbox) quiet() bool {
 	return true
 }
 
-// find returns the entry of an invocation, nil if it is not in the line.
-func (m *mailbox) find(id engine.ID) *entry {
+// find returns the entry of an invocation, nil if it is not in the line. Of two,
+// since one of them has ended by a tail call and not left yet, it is that of
+// the request's step.
+func (m *mailbox) find(r *engine.Request) (found *entry) {
 	for e := range m.line.All {
-		if e.d.Request.ID == id {
-			return e
+		if x := e.d.Request; x.ID == r.ID && (found == nil || x.Step == r.Step) {
+			found = e
 		}
 	}
-	return nil
+	return found
 }
