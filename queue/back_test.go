@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,10 +54,10 @@ func TestBackwards(t *testing.T) {
 		t.Helper()
 		tl := q.NewTailer(q.Last() + 1)
 		defer tl.Close()
-		for k := len(is) - 1; k >= 0; k-- {
+		for k, want := range slices.Backward(is) {
 			i, p, ok, err := tl.TryPrev()
-			if err != nil || !ok || i != is[k] || string(p) != ps[k] {
-				t.Fatalf("entry %d backwards: %s %t %v, want %s", k, i, ok, err, is[k])
+			if err != nil || !ok || i != want || string(p) != ps[k] {
+				t.Fatalf("entry %d backwards: %s %t %v, want %s", k, i, ok, err, want)
 			}
 		}
 		if _, _, ok, err := tl.TryPrev(); ok || err != nil {
@@ -126,7 +128,7 @@ func TestSearch(t *testing.T) {
 		for k := range is {
 			looks := 0
 			at := func(want string) (Index, bool) {
-				i, found, err := q.Search(func(_ Index, p []byte) int { looks++; return compare(string(p[:6]), want) })
+				i, found, err := q.Search(func(_ Index, p []byte) int { looks++; return strings.Compare(string(p[:6]), want) })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -155,16 +157,6 @@ func TestSearch(t *testing.T) {
 	if _, _, err := q.Search(func(Index, []byte) int { return 0 }); !errors.Is(err, ErrClosed) {
 		t.Fatalf("in a closed queue: %v", err)
 	}
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // TestSearchIsAHalving over any lengths of cycles, empty ones too.

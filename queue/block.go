@@ -134,6 +134,7 @@ func (r *BlockReader) tryNext(n int) (Block, bool, error) {
 	}
 	t.want = b.Next()
 	if b.End {
+		t.left = c.s
 		c.leave()
 	}
 	return b, true, nil

@@ -277,7 +277,7 @@ func TestBarWaitsForOpenSlots(t *testing.T) {
 	if i, err := q.AppendNote([]byte("epoch")); err != nil || i != NewIndex(1, 1) {
 		t.Fatalf("a note on a barred queue: %s %v", i, err)
 	}
-	q.tendAt(time.Now())
+	q.tendAt(someday)
 	if err := q.Unbar(); err != nil {
 		t.Fatal(err)
 	}
@@ -359,8 +359,10 @@ func TestSetAside(t *testing.T) {
 		tl, behind := reader.NewTailer(is[n-1]), reader.NewTailer(0)
 		defer tl.Close()
 		defer behind.Close()
-		if _, _, ok, err := tl.TryNext(); !ok || err != nil {
-			t.Fatal(ok, err)
+		for _, tl := range []*Tailer{tl, behind} {
+			if _, _, ok, err := tl.TryNext(); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
 		}
 		if _, err := SetAside(dir, small(), is[0], "diverged"); !errors.As(err, new(*LockedError)) {
 			t.Fatalf("of a queue that is open: %v", err)
@@ -381,6 +383,20 @@ func TestSetAside(t *testing.T) {
 			if err := tl.checkReplaced(); !errors.Is(err, ErrSetAside) {
 				t.Fatalf("cut at %s: a tailer that had read all of it: %v", from, err)
 			}
+		}
+		// One that is behind reads the file that it has open to its end, and is told
+		// then, if it was cut.
+		var told error
+		for told == nil {
+			_, _, ok, err := behind.TryNext()
+			if told = err; !ok && err == nil {
+				if told = behind.checkReplaced(); told == nil {
+					break
+				}
+			}
+		}
+		if wants := cut < n && is[cut].Cycle() == 1; wants != errors.Is(told, ErrSetAside) || !wants && told != nil {
+			t.Fatalf("cut at %s: a tailer from the start is told %v", from, told)
 		}
 		q = mustOpen(t, dir, small())
 		got, _ := all(t, q, 0)

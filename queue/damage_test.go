@@ -249,7 +249,7 @@ func TestDamageInAnEarlierCycle(t *testing.T) {
 		t.Run(fmt.Sprintf("flushed=%t", flushed), func(t *testing.T) {
 			fsys := memfs.New()
 			// No helper: it would seal the cycle, and so flush it.
-			q := newQueue("q", Config{CycleBytes: 8 << 10, FS: fsys, Logger: quiet(), FlushEvery: time.Hour, Now: time.Now})
+			q := newQueue("q", Config{CycleBytes: 8 << 10, FS: fsys, Logger: quiet(), FlushEvery: time.Hour, Now: func() time.Time { return someday }})
 			d, err := fsys.OpenDir("q", true)
 			if err != nil {
 				t.Fatal(err)

@@ -126,7 +126,7 @@ func TestHoldBack(t *testing.T) {
 	}
 	first := func(want uint32) {
 		t.Helper()
-		q.tendAt(time.Now())
+		q.tendAt(someday)
 		if err := q.ReleaseBefore(q.Last()); err != nil {
 			t.Fatal(err)
 		}

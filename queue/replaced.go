@@ -13,27 +13,29 @@ func (q *Queue) forget(s *segment) {
 	q.set.Unlock()
 }
 
+// stillThere says whether the file of a cycle is the one that was opened; a
+// cycle that was released counts as such, for it is read to its end.
+func (q *Queue) stillThere(s *segment) (bool, error) {
+	o, f, _, err := openCycle(q.dir, q.path, s.cycle, false)
+	switch {
+	case err == nil:
+		return o.salt == s.salt && o.cuts == s.cuts, f.Close()
+	case isMissing(err):
+		return s.cycle < q.firstCycle(), nil
+	}
+	return false, err
+}
+
 // checkReplaced finds out what a tailer of another process never sees in its
-// mapping: that the cycle it waits in has been replaced, because entries of it
-// were set aside. One that has read nothing of it goes on in the new one.
+// mapping: that the cycle it waits in, or has read to its end, has been replaced,
+// because entries of it were set aside. One that has read nothing of it goes on in the new one.
 func (t *Tailer) checkReplaced() error {
 	s := t.c.s
 	if s == nil {
-		return nil
+		return t.checkLeft()
 	}
-	o, f, _, err := openCycle(t.q.dir, t.q.path, s.cycle, false)
-	switch {
-	case err == nil:
-		if err := f.Close(); err != nil {
-			return err
-		}
-		if o.salt == s.salt && o.cuts == s.cuts {
-			return nil
-		}
-	case !isMissing(err):
+	if there, err := t.q.stillThere(s); err != nil || there {
 		return err
-	case s.cycle < t.q.firstCycle():
-		return nil // released: it is read to its end
 	}
 	unread := t.c.off == dataStart
 	t.leave()
@@ -43,4 +45,20 @@ func (t *Tailer) checkReplaced() error {
 		return nil
 	}
 	return ErrSetAside
+}
+
+// checkLeft is the same for the cycle that the tailer has read to its end, before
+// it reads the next one.
+func (t *Tailer) checkLeft() error {
+	s := t.left
+	if s == nil || !t.q.readOnly {
+		return nil
+	}
+	there, err := t.q.stillThere(s)
+	if err == nil && !there {
+		t.q.forget(s)
+		t.q.letGo(s)
+		err = ErrSetAside
+	}
+	return err
 }

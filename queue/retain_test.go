@@ -12,7 +12,7 @@ import (
 )
 
 func TestReleasable(t *testing.T) {
-	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	now := someday
 	cycle := func(age time.Duration, bytes int64, entries uint32) CycleInfo {
 		return CycleInfo{Sealed: true, Ended: now.Add(-age), Bytes: bytes, Entries: entries}
 	}
@@ -76,6 +76,9 @@ func TestRollDue(t *testing.T) {
 		t.Errorf("just after midnight: %s", d)
 	}
 }
+
+// someday is the time where a test needs one.
+var someday = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
 // clock is a time that a test sets.
 type clock struct{ ns atomic.Int64 }

@@ -40,13 +40,16 @@ func (d steppedDir) Create(name string) (File, error) {
 	d.step("create " + name)
 	return d.file(d.Dir.Create(name))
 }
+
 func (d steppedDir) Open(name string, write bool) (File, error) {
 	return d.file(d.Dir.Open(name, write))
 }
+
 func (d steppedDir) Rename(from, to string) error {
 	d.step("rename to " + to)
 	return d.Dir.Rename(from, to)
 }
+
 func (d steppedDir) Remove(name string) error { d.step("remove " + name); return d.Dir.Remove(name) }
 func (d steppedDir) Sync() error              { d.step("sync directory"); return d.Dir.Sync() }
 
@@ -159,7 +162,7 @@ func TestEmptyAndPreparedCycles(t *testing.T) {
 	dir := t.TempDir()
 	make1 := func(c uint32, over bool) {
 		t.Helper()
-		h := newCycleHeader(c, 32<<10, time.Now())
+		h := newCycleHeader(c, 32<<10, someday)
 		b := make([]byte, 32<<10)
 		copy(b, h.encode())
 		if over {
@@ -280,8 +283,8 @@ func usage(t *testing.T, dir string) (files, maps int, disk int64) {
 func manyCycles(t testing.TB, dir string, n int) {
 	t.Helper()
 	for c := uint32(1); c <= uint32(n); c++ {
-		h := newCycleHeader(c, MinCycleBytes, time.Now())
-		h.stamp = stamp{state: stampSealed, count: 1, used: dataStart + entrySize(8) + entryHeader, at: time.Now().UnixNano()}
+		h := newCycleHeader(c, MinCycleBytes, someday)
+		h.stamp = stamp{state: stampSealed, count: 1, used: dataStart + entrySize(8) + entryHeader, at: someday.UnixNano()}
 		b := make([]byte, h.stamp.used)
 		copy(b, h.encode())
 		copy(b[dataStart+entryHeader:], "12345678")

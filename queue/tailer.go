@@ -16,6 +16,7 @@ type Tailer struct {
 	q    *Queue
 	c    cursor
 	back backward // in use while its cursor is in a cycle
+	left *segment // the cycle that was read to its end before this one
 	want Index    // the next entry has this index or a higher one
 	fail error    // final
 	wake chan struct{}
@@ -99,6 +100,7 @@ func (t *Tailer) tryNext() (Index, []byte, bool, error) {
 		case at == stepNote:
 			t.want = i + 1
 		case at == stepEnd:
+			t.left = t.c.s
 			t.c.leave()
 			t.want = NewIndex(i.Cycle()+1, 0)
 		}
@@ -127,6 +129,9 @@ func (t *Tailer) enter() (bool, error) {
 	if err == nil {
 		if err = t.c.enter(s, t.want.Seq()); err != nil {
 			err = t.q.goneOr(cycle, err)
+		} else {
+			err = t.checkLeft()
+			t.left = nil
 		}
 	}
 	if errors.Is(err, ErrNotFound) {
@@ -182,6 +187,7 @@ func (t *Tailer) ended(ctx context.Context) error {
 // the next one backwards the last one before it.
 func (t *Tailer) Seek(i Index) {
 	t.leave()
+	t.left = nil
 	t.want = i
 }
 

@@ -111,28 +111,33 @@ func (a *appendFlags) each(in *bufio.Reader, add func([]byte) error) error {
 	}
 	for n := 1; ; n++ {
 		p, err := in.ReadBytes(end)
-		if err != nil && !errors.Is(err, io.EOF) {
+		last := errors.Is(err, io.EOF)
+		if err != nil && !last {
 			return fmt.Errorf("read standard input: %w", err)
-		}
-		last := err != nil
-		if last && len(p) == 0 {
-			return nil
 		}
 		if !last {
 			p = p[:len(p)-1]
 		}
-		if a.objects {
-			if p, err = payload(p); err != nil {
+		if len(p) > 0 || !last {
+			if err := a.one(p, add); err != nil {
 				return fmt.Errorf("line %d: %w", n, err)
 			}
-		}
-		if err := add(p); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
 		}
 		if last {
 			return nil
 		}
 	}
+}
+
+// one adds an entry.
+func (a *appendFlags) one(p []byte, add func([]byte) error) error {
+	if a.objects {
+		var err error
+		if p, err = payload(p); err != nil {
+			return err
+		}
+	}
+	return add(p)
 }
 
 func payload(line []byte) ([]byte, error) {

@@ -68,10 +68,10 @@ func (e *entries) next(ctx context.Context, w io.Writer, t *queue.Tailer, follow
 		i, p, ok, err := t.TryNext()
 		if err == nil && !ok && follow {
 			i, p, err = t.Next(ctx)
-			if err != nil && ctx.Err() != nil {
-				return 0, nil, false, nil // that is how following ends
-			}
 			ok = err == nil
+			if ctx.Err() != nil {
+				return i, p, ok, nil //nolint:nilerr // that is how following ends
+			}
 		}
 		lost, is := errors.AsType[*queue.LostError](err)
 		if !is {
