@@ -6,6 +6,7 @@
 //	go run ./spec/explore -program counter -failures 2
 //	go run ./spec/explore -program counter-wrong-call     the timeline of what goes wrong
 //	go run ./spec/explore -mutant papers-cancel           which program finds it out, and how
+//	go run ./spec/explore -program tells -journal         on the second machine, with commits and crashes
 //	go run ./spec/explore -all                            everything, as a table
 //	go run ./spec/explore -random 100 -seed 7             programs that nobody has thought of
 //
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/spec"
+	"github.com/pawl-go/pawl/spec/journal"
 	"github.com/pawl-go/pawl/spec/program"
 	"github.com/pawl-go/pawl/spec/walk"
 )
@@ -35,6 +37,8 @@ type options struct {
 	mutant    string
 	failures  int
 	list, all bool
+	journal   bool
+	outside   string
 	random    int
 	seed      uint64
 	output    string
@@ -59,8 +63,7 @@ func run(args []string, out, log io.Writer) int {
 	case o.random > 0:
 		return exit(random(o, out, log))
 	case o.program == "":
-		m, _ := spec.ParseMutant(o.mutant)
-		return exit(show(o, walk.Refute(m, o.config(log)), out))
+		return exit(show(o, refute(o.mutant, o.config(log)), out))
 	}
 	return exit(one(o, out, log))
 }
@@ -82,6 +85,8 @@ func parse(args []string, log io.Writer) (*options, error) {
 	f.IntVar(&o.failures, "failures", -1, "at most so many failures on a path; -1: as many as the program is known to stand")
 	f.BoolVar(&o.list, "list", false, "list the programs and the mutants")
 	f.BoolVar(&o.all, "all", false, "explore all programs and all mutants")
+	f.BoolVar(&o.journal, "journal", false, "explore on the second machine: records in a log, of which a crash cuts the end")
+	f.StringVar(&o.outside, "outside", "", "with -journal: the `actors`, separated by commas, that are in other processes than the engine's")
 	f.IntVar(&o.random, "random", 0, "explore so many random programs, with one failure")
 	f.Uint64Var(&o.seed, "seed", 0, "the seed of the first of them; the program of seed S is named random-S")
 	f.StringVar(&o.output, "o", "text", "the form of the output: text or json")
@@ -94,15 +99,21 @@ func parse(args []string, log io.Writer) (*options, error) {
 }
 
 func (o *options) validate(rest []string) error {
-	_, err := spec.ParseMutant(o.mutant)
-	_, known := program.Find(o.program)
+	ofJournal, err := known(o.mutant)
+	_, found := program.Find(o.program)
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unknown argument %q: a program is named by -program", rest[0])
 	case err != nil:
 		return err
-	case o.program != "" && !known:
+	case o.program != "" && !found:
 		return fmt.Errorf("no program is named %q: they are %s", o.program, program.Names())
+	case o.program != "" && ofJournal && !o.journal:
+		return fmt.Errorf("the mutant %s is one of the second machine: -journal", o.mutant)
+	case o.program != "" && o.mutant != "" && !ofJournal && o.journal, o.journal && o.program == "":
+		return fmt.Errorf("-journal goes with -program, and with mutants of the second machine: %v", journal.AllMutants())
+	case o.outside != "" && !o.journal:
+		return fmt.Errorf("-outside goes with -journal")
 	case o.output != "text" && o.output != "json":
 		return fmt.Errorf("-o %s: it is text or json", o.output)
 	case o.failures < -1 || o.failures > 20:
@@ -133,10 +144,14 @@ func (o *options) config(log io.Writer) walk.Config {
 func one(o *options, out, log io.Writer) bool {
 	cfg := o.config(log)
 	cfg.Program, _ = program.Find(o.program)
-	cfg.Mutants, _ = spec.ParseMutant(o.mutant)
 	cfg.Failures = o.failures
 	if o.failures < 0 {
 		cfg.Failures = cfg.Program.Failures
+	}
+	if o.journal {
+		cfg.Journal = o.secondMachine()
+	} else {
+		cfg.Mutants, _ = spec.ParseMutant(o.mutant)
 	}
 	return show(o, walk.Walk(cfg), out)
 }

@@ -48,6 +48,17 @@ func TestMutant(t *testing.T) {
 	}
 }
 
+func TestSecondMachine(t *testing.T) {
+	code, out, _ := explore(t, "-program", "counter-state", "-journal", "-outside", "a", "-failures", "1")
+	if code != 0 || !strings.Contains(out, "journal, outside: [a]") || !strings.Contains(out, "holds") {
+		t.Errorf("counter-state: %d\n%s", code, out)
+	}
+	code, out, _ = explore(t, "-mutant", "tell-begun-before-commit")
+	if code != 0 || !strings.Contains(out, "✗ CRASH") || !strings.Contains(out, "its request was never sent") {
+		t.Errorf("%d\n%s", code, out)
+	}
+}
+
 func TestList(t *testing.T) {
 	code, out, _ := explore(t, "-list")
 	if code != 0 {

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/pawl-go/pawl/spec"
+	"github.com/pawl-go/pawl/spec/journal"
 	"github.com/pawl-go/pawl/spec/program"
 	"github.com/pawl-go/pawl/spec/walk"
 )
@@ -28,6 +29,9 @@ func list(out io.Writer) {
 	for _, m := range spec.AllMutants() {
 		fmt.Fprintf(t, "%s\t\t\n", m)
 	}
+	for _, m := range journal.AllMutants() {
+		fmt.Fprintf(t, "%s\t\tof the second machine\n", m)
+	}
 	t.Flush() //nolint:errcheck // a terminal
 }
 
@@ -40,8 +44,14 @@ func all(o *options, out, log io.Writer) bool {
 		cfg.Program, cfg.Failures = p, p.Failures
 		work = append(work, func() walk.Report { return walk.Walk(cfg) })
 	}
+	for _, cfg := range walk.Journaled(o.config(log)) {
+		work = append(work, func() walk.Report { return walk.Walk(cfg) })
+	}
 	for _, m := range spec.AllMutants() {
 		work = append(work, func() walk.Report { return walk.Refute(m, o.config(log)) })
+	}
+	for _, m := range journal.AllMutants() {
+		work = append(work, func() walk.Report { return walk.RefuteJournal(m, o.config(log)) })
 	}
 	reports := concurrently(work)
 	ok := true
@@ -122,9 +132,20 @@ func printTable(out io.Writer, reports []walk.Report) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "program\tmutant\tfailures\tstates\tpaths\tseconds\tverdict")
 	for _, r := range reports {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%.2f\t%s\n", r.Program, orDash(r.Mutant), r.Failures, r.States, short(r.Paths), r.Seconds, verdict(&r))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%.2f\t%s\n", title(&r), orDash(r.Mutant), r.Failures, r.States, short(r.Paths), r.Seconds, verdict(&r))
 	}
 	t.Flush() //nolint:errcheck // a terminal
+}
+
+// title names the program, and the second machine with what is outside.
+func title(r *walk.Report) string {
+	switch {
+	case !r.Journal:
+		return r.Program
+	case len(r.Outside) == 0:
+		return r.Program + " (journal)"
+	}
+	return fmt.Sprintf("%s (journal, outside: %v)", r.Program, r.Outside)
 }
 
 func verdict(r *walk.Report) string {

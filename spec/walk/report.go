@@ -22,19 +22,21 @@ const (
 
 // Report is what a walk has found, and how far it got.
 type Report struct {
-	Program  string  `json:"program"`
-	Journal  bool    `json:"journal,omitempty"` // on the second machine
-	Mutant   string  `json:"mutant,omitempty"`
-	Failures int     `json:"failures"`
-	States   int     `json:"states"`
-	Steps    int     `json:"steps"`           // from a state to a state
-	Paths    string  `json:"paths,omitempty"` // distinct maximal paths, if all were walked
-	Depth    int     `json:"depth"`           // of the last state, in steps
-	Waiting  int     `json:"waiting"`         // states found and not yet expanded
-	Seconds  float64 `json:"seconds"`
-	Verdict  Verdict `json:"verdict"`
-	Detail   string  `json:"detail,omitempty"`
-	Timeline []Line  `json:"timeline,omitempty"` // a shortest path to what is wrong
+	Program string `json:"program"`
+	// Journal: on the second machine, with these actors in other processes.
+	Journal  bool         `json:"journal,omitempty"`
+	Outside  []spec.Actor `json:"outside,omitempty"`
+	Mutant   string       `json:"mutant,omitempty"`
+	Failures int          `json:"failures"`
+	States   int          `json:"states"`
+	Steps    int          `json:"steps"`           // from a state to a state
+	Paths    string       `json:"paths,omitempty"` // distinct maximal paths, if all were walked
+	Depth    int          `json:"depth"`           // of the last state, in steps
+	Waiting  int          `json:"waiting"`         // states found and not yet expanded
+	Seconds  float64      `json:"seconds"`
+	Verdict  Verdict      `json:"verdict"`
+	Detail   string       `json:"detail,omitempty"`
+	Timeline []Line       `json:"timeline,omitempty"` // a shortest path to what is wrong
 }
 
 func (w *walker) report(v Verdict) Report {
@@ -46,7 +48,7 @@ func (w *walker) report(v Verdict) Report {
 		r.Mutant = w.cfg.Mutants.String()
 	}
 	if j := w.cfg.Journal; j != nil {
-		r.Journal = true
+		r.Journal, r.Outside = true, j.Outside
 		if j.Mutants != 0 {
 			r.Mutant = j.Mutants.String()
 		}
