@@ -110,8 +110,8 @@ type core struct {
 	busy       bool // a goroutine runs it, or is about to
 	pushed     uint64
 	pushedSize int64
-	local      uint64 // of pushed, those sent on this node
-	dropped    uint64 // of taken, those that were not handled
+	local      uint64   // of pushed, those sent on this node
+	dropped    uint64   // of taken, those that were not handled
 	waiters    waitlist // for room
 	watchers   map[watcher]struct{}
 	stopLife   context.CancelFunc

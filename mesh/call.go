@@ -11,9 +11,9 @@ import (
 
 // outcome is how a call ended.
 type outcome struct {
-	value any         // of a reply given on this node
-	wire  *wireReply  // of a reply from another
-	err   error       // a *RemoteError, or errDisconnected
+	value any        // of a reply given on this node
+	wire  *wireReply // of a reply from another
+	err   error      // a *RemoteError, or errDisconnected
 }
 
 // wireReply is a value as it came, to be decoded by who waits for it.
@@ -33,8 +33,8 @@ type pendingCall struct {
 	done chan outcome  // of size 1, so that completing never blocks
 	gone atomic.Bool   // the caller no longer waits
 
-	link  *link // by which it left; nil: it is on this node
-	lane  int   // of the link, by which the request left; -1: the control stream
+	link *link // by which it left; nil: it is on this node
+	lane int   // of the link, by which the request left; -1: the control stream
 }
 
 func (p *pendingCall) complete(o outcome) { p.done <- o }

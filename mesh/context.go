@@ -11,9 +11,9 @@ import (
 // caller's deadline has passed. It is valid until the handler returns, and for one
 // goroutine; what outlives the handler takes [Context.ReplyTo].
 type Context struct {
-	node  *Node
-	actor *core
-	req   request // of the message being handled, if isCall
+	node     *Node
+	actor    *core
+	req      request // of the message being handled, if isCall
 	isCall   bool
 	answered bool // req has its reply, or somebody else has to give it
 	derived  context.Context

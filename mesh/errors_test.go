@@ -220,7 +220,9 @@ func TestErrors(t *testing.T) {
 			}
 			return err
 		}},
-		{mesh.OpNotSent, false, func(w *world) error { return mesh.At(w.a, mesh.Address[number]{Node: "nobody", Name: "x"}).Shutdown(w.t.Context()) }},
+		{mesh.OpNotSent, false, func(w *world) error {
+			return mesh.At(w.a, mesh.Address[number]{Node: "nobody", Name: "x"}).Shutdown(w.t.Context())
+		}},
 		{mesh.OpReply, false, func(w *world) error {
 			err := on[number](w, "nobody").Shutdown(w.t.Context())
 			if !errors.Is(err, mesh.RemoteNoSuchActor) {

@@ -1,0 +1,258 @@
+package mesh_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pawl-go/pawl/mesh"
+)
+
+// A test binary that finds this variable is a node: "name listen peer=addr".
+const nodeVariable = "PAWL_MESH_TEST_NODE"
+
+func TestMain(m *testing.M) {
+	if spec := os.Getenv(nodeVariable); spec != "" {
+		if err := beNode(strings.Fields(spec)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// beNode runs a node with an actor that answers and one that does not, until its
+// standard input is closed.
+func beNode(spec []string) error {
+	peer, addr, _ := strings.Cut(spec[2], "=")
+	cfg := mesh.Config{ID: spec[0], Listen: spec[1], Secret: secret, Members: mesh.Static(mesh.Peer{ID: peer, Addr: addr}), Timing: fast}
+	messages(&cfg)
+	n, err := mesh.Start(cfg)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	if _, err := mesh.Spawn(n, "echo", func(c *mesh.Context, m number) error { return c.Reply(m.N) }); err != nil {
+		return err
+	}
+	if _, err := mesh.Spawn(n, "silent", func(c *mesh.Context, _ number) error { _, err := c.ReplyTo(); return err }); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, n.Addr())
+	bufio.NewReader(os.Stdin).ReadByte() // until the test ends
+	return nil
+}
+
+var fast = mesh.Timing{
+	Heartbeat: 100 * time.Millisecond, Silence: time.Second, Dial: time.Second,
+	RedialMin: 10 * time.Millisecond, RedialMax: 100 * time.Millisecond,
+}
+
+// process is a node in a process of its own.
+type process struct {
+	*exec.Cmd
+	addr string
+}
+
+// startProcess starts a node; prefix is a command to run it under.
+func startProcess(t *testing.T, spec string, prefix ...string) *process {
+	t.Helper()
+	args := append(prefix, os.Args[0])
+	p := &process{Cmd: exec.CommandContext(t.Context(), args[0], args[1:]...)}
+	p.Env = append(os.Environ(), nodeVariable+"="+spec)
+	p.Stderr = os.Stderr
+	if _, err := p.StdinPipe(); err != nil { // held open as long as we live
+		t.Fatal(err)
+	}
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the process says nothing: %v", err)
+	}
+	p.addr = strings.TrimSpace(line)
+	return p
+}
+
+// kill is kill -9.
+func (p *process) kill() {
+	if p.ProcessState == nil {
+		p.Process.Kill()
+		p.Wait()
+	}
+}
+
+func freeAddr(t *testing.T, host string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", host+":0") //nolint:noctx // it is closed at once
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// A process is killed with a call in flight and a monitor set: both end at once.
+// It is started again on its address, again and again.
+func TestKilledProcess(t *testing.T) {
+	addr := freeAddr(t, "127.0.0.1")
+	a := startTCP(t, "a", func(c *mesh.Config) { c.Timing = fast; c.Members = mesh.Static(mesh.Peer{ID: "b", Addr: addr}) })
+	rounds := 10
+	if testing.Short() {
+		rounds = 3
+	}
+	for round := range rounds {
+		p := startProcess(t, "b "+addr+" a="+a.Addr())
+		if err := a.WaitForMembers(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		echo := mesh.At(a, mesh.Address[number]{Node: "b", Name: "echo"})
+		if got, err := mesh.Call[int](t.Context(), echo, number{round}); err != nil || got != round {
+			t.Fatal(got, err)
+		}
+		monitor, err := echo.Monitor(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := callSilent(t, a)
+		begun := time.Now() //nolint:forbidigo // a real process dies in real time
+		p.kill()
+		if err := <-failed; !errors.Is(err, mesh.ReplyDisconnected) {
+			t.Errorf("a call to who is killed: %v", err)
+		}
+		if _, err := monitor.Exit(t.Context()); !errors.Is(err, mesh.ReplyDisconnected) {
+			t.Errorf("a monitor on who is killed: %v", err)
+		}
+		if took := time.Since(begun); took > time.Second { //nolint:forbidigo // see above
+			t.Errorf("it took %v to notice", took)
+		}
+	}
+}
+
+// callSilent calls the actor that does not answer, and returns when the call has
+// arrived there.
+func callSilent(t *testing.T, a *mesh.Node) <-chan error {
+	t.Helper()
+	silent := mesh.At(a, mesh.Address[number]{Node: "b", Name: "silent"})
+	before, err := silent.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() { _, err := mesh.Call[int](t.Context(), silent, number{}); failed <- err }()
+	for {
+		now, err := silent.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now.Taken > before.Taken {
+			return failed
+		}
+	}
+}
+
+// A process that is stopped, and not killed, is noticed by its silence, and comes
+// back as the same incarnation when it goes on.
+func TestHungProcess(t *testing.T) {
+	a := startTCP(t, "a", func(c *mesh.Config) { c.Timing = fast })
+	p := startProcess(t, "b "+freeAddr(t, "127.0.0.1")+" a="+a.Addr())
+	if err := a.WaitForMembers(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	before := a.Members()[1].Incarnation
+	failed := callSilent(t, a)
+	if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-failed; !errors.Is(err, mesh.ReplyDisconnected) {
+		t.Errorf("a call to who hangs: %v", err)
+	}
+	if err := p.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.WaitForMembers(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	if now := a.Members()[1].Incarnation; now != before {
+		t.Errorf("incarnation %d, was %d", now, before)
+	}
+}
+
+// The cable between two machines is pulled: two network namespaces, one link.
+func TestCutCable(t *testing.T) {
+	outside, inside := cable(t)
+	a := startTCP(t, "a", func(c *mesh.Config) { c.Listen = "10.213.7.1:0"; c.Timing = fast })
+	startProcess(t, "b 10.213.7.2:7400 a="+a.Addr(), inside...)
+	events := a.Subscribe()
+	defer events.Close()
+	if err := a.WaitForMembers(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	failed := callSilent(t, a)
+	begun := time.Now() //nolint:forbidigo // a real network
+	run(t, "ip", "link", "set", outside, "down")
+	if err := <-failed; !errors.Is(err, mesh.ReplyDisconnected) {
+		t.Errorf("a call over the cable: %v", err)
+	}
+	if took := time.Since(begun); took > 10*time.Second { //nolint:forbidigo // see above
+		t.Errorf("it took %v to notice, with %v of silence allowed", took, fast.Silence)
+	}
+	if _, err := nextOf(t, events, mesh.MemberUnreachable); err != nil {
+		t.Fatal(err)
+	}
+	echo := mesh.At(a, mesh.Address[number]{Node: "b", Name: "echo"})
+	if err := echo.Cast(t.Context(), number{}); !errors.Is(err, mesh.SendUnreachable) {
+		t.Errorf("a cast without a cable: %v", err)
+	}
+	run(t, "ip", "link", "set", outside, "up")
+	if _, err := nextOf(t, events, mesh.MemberReachable); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := mesh.Call[int](t.Context(), echo, number{7}); err != nil || got != 7 {
+		t.Errorf("with the cable back: %d, %v", got, err)
+	}
+}
+
+// cable makes a network namespace that a cable leads to, and returns the name of the
+// cable on this side, and the command that runs something on the other.
+func cable(t *testing.T) (outside string, inside []string) {
+	t.Helper()
+	ns, outside := fmt.Sprint("pawl", os.Getpid()), fmt.Sprint("pawl", os.Getpid()%100000, "o")
+	if out, err := exec.CommandContext(t.Context(), "ip", "netns", "add", ns).CombinedOutput(); err != nil {
+		t.Skipf("no network namespaces here: %v %s", err, out)
+	}
+	t.Cleanup(func() {
+		exec.CommandContext(context.Background(), "ip", "netns", "del", ns).Run() //nolint:usetesting // the test's context has ended
+	})
+	if out, err := exec.CommandContext(t.Context(), "ip", "link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", ns).CombinedOutput(); err != nil {
+		t.Skipf("no virtual cables here: %v %s", err, out)
+	}
+	run(t, "ip", "addr", "add", "10.213.7.1/24", "dev", outside)
+	run(t, "ip", "link", "set", outside, "up")
+	inside = []string{"ip", "netns", "exec", ns}
+	run(t, append(inside, "ip", "addr", "add", "10.213.7.2/24", "dev", "eth0")...)
+	run(t, append(inside, "ip", "link", "set", "eth0", "up")...)
+	return outside, inside
+}
+
+func run(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v %s", args, err, out)
+	}
+}
