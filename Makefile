@@ -7,7 +7,7 @@ SEED   ?=
 ROUNDS ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo20 test race lint fmt race20 soak histories bench fuzz spec clean
+.PHONY: help demo demo20 test mutants race lint fmt race20 soak histories bench fuzz spec clean
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ test: ## vet, build and all tests; needs Go and nothing else
 	$(GO) vet ./...
 	$(GO) build ./...
 	$(GO) test -timeout 15m ./...
+
+mutants: ## the faults built into the runtime on purpose: the check of traces catches each
+	$(GO) test -count=1 -tags mutants ./engine/local -run 'TestMutants|TestScenes'
 
 race: ## all tests with the race detector; needs a C compiler
 	$(GO) test -race -timeout 20m ./...

@@ -58,7 +58,7 @@ func File(path string) iter.Seq2[Event, error] {
 			yield(Event{}, fmt.Errorf("read trace: %w", err))
 			return
 		}
-		defer f.Close() //nolint:errcheck // it was only read
+		defer f.Close()
 		events(f, path)(yield)
 	}
 }
