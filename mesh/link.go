@@ -121,7 +121,7 @@ func (l *link) laneLost(s *stream, why error) {
 	if l.failed || l.goodbye {
 		return
 	}
-	l.node.log.Warn("lane lost", "peer", l.peer.id, "lane", s.index, "err", why)
+	l.node.log.Info("lane lost", "peer", l.peer.id, "lane", s.index, "err", why)
 	if l.dialed {
 		l.work.Go(func() { l.node.redialLane(l, s) })
 		return
