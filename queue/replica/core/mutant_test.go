@@ -18,7 +18,6 @@ var mutants = []struct {
 	{"counts with one host too few", "source.go", "c := r.heldBy(r.w); c >=", "c := r.heldBy(max(1, r.w-1)); c >="},
 	{"takes over with one promise too few", "campaign.go", "case whole >= r.need()", "case whole >= max(1, r.need()-1)"},
 	{"answers before its promise is flushed", "campaign.go", "func (r *Replica) settleAnswers() {\n\tif !r.keeps() {", "func (r *Replica) settleAnswers() {\n\tif false {"},
-	{"asks before its own promise is flushed", "campaign.go", "if c.stage == asking && r.keeps() {", "if c.stage == asking {"},
 	{"follows before its promise is flushed", "follow.go", "fo.stage != followPromising || !r.keeps() ||", "fo.stage != followPromising ||"},
 	{"takes entries of an older epoch", "follow.go", "if m.Epoch.Less(r.hard.Promised) {", "if false {"},
 	{"does not take the best history", "campaign.go", "a.OK && c.target.Compare(a.Last) < 0", "false && a.OK && c.target.Compare(a.Last) < 0"},

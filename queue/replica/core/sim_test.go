@@ -265,6 +265,7 @@ func acts() []act {
 			}
 		}},
 		{10, func(s *sim) { s.blocked[[2]HostID{s.any().id, s.any().id}] = true }},
+		{10, (*sim).split},
 		{15, func(s *sim) { clear(s.blocked) }},
 		{20, func(s *sim) { h := s.any(); h.flush(s.rand.IntN(len(h.log) + 1)) }},
 		{10, func(s *sim) { s.any().release() }},
@@ -282,11 +283,32 @@ func acts() []act {
 		}},
 		{8, func(s *sim) { h := s.any(); h.paused = h.r != nil }},
 		{10, func(s *sim) { s.any().paused = false }},
-		{6, func(s *sim) {
+		{12, func(s *sim) {
 			s.command(s.any(), func(id uint64) Event { return TakeOver{ID: id, Force: s.opts.forces && s.rand.IntN(2) == 0} })
 		}},
 		{6, func(s *sim) { s.command(s.any(), func(id uint64) Event { return Switch{id, s.any().id} }) }},
 		{3, func(s *sim) { s.shutDown(s.any()) }},
+	}
+}
+
+// split cuts the network in two, at once in both directions.
+func (s *sim) split() {
+	clear(s.blocked)
+	var side [MaxHosts + 1]int
+	for _, h := range s.hosts {
+		side[h.id] = s.rand.IntN(2)
+	}
+	for _, a := range s.hosts {
+		for _, b := range s.hosts {
+			if side[a.id] != side[b.id] {
+				s.blocked[[2]HostID{a.id, b.id}] = true
+			}
+		}
+	}
+	for _, c := range s.conns {
+		if side[c.ends[0]] != side[c.ends[1]] {
+			c.cut()
+		}
 	}
 }
 
