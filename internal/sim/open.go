@@ -5,6 +5,7 @@ import (
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/local/memdisk"
+	"github.com/pawl-go/pawl/engine/trace"
 	"github.com/pawl-go/pawl/queue"
 )
 
@@ -43,6 +44,9 @@ type opened struct{ engine.Engine }
 type failer interface{ Fail(s engine.Session) error }
 
 func (o *opened) Fail(s engine.Session) error { return Fail(o.Engine, s) }
+
+// Trace implements trace.Source.
+func (o *opened) Trace() trace.Recorder { return trace.Of(o.Engine) }
 
 // Fail declares the component of a session failed, as if its process had died:
 // its actors are placed anew, and what it still does is refused. The session is

@@ -18,14 +18,17 @@ import (
 // failed with [Fail], when the failure is to be noticed.
 //
 // A component learns that it was fenced when at has returned for a point of kind
-// Fenced; until then it goes on as a zombie.
+// Fenced; until then it goes on as a zombie. What the code of a dead one still
+// does is not in the trace.
 func Watch(inner engine.Engine, at func(Point) error) engine.Engine {
-	return &watched{Engine: inner, at: at}
+	return &watched{Engine: inner, at: at, trace: trace.Of(inner)}
 }
 
 type watched struct {
 	engine.Engine
-	at func(Point) error
+	at    func(Point) error
+	trace trace.Recorder // nil: off
+	dead  sync.Map       // numbers of the sessions that have died
 }
 
 // Join implements engine.Engine.
@@ -50,7 +53,27 @@ func (w *watched) Fail(s engine.Session) error {
 }
 
 // Trace implements trace.Source.
-func (w *watched) Trace() trace.Recorder { return trace.Of(w.Engine) }
+func (w *watched) Trace() trace.Recorder {
+	if w.trace == nil {
+		return nil
+	}
+	return survivors{w.trace, w}
+}
+
+// survivors records what the runtimes say, but for those that are dead.
+type survivors struct {
+	trace.Recorder
+	w *watched
+}
+
+func (s survivors) Record(events ...trace.Event) {
+	for i := range events {
+		if _, dead := s.w.dead.Load(events[i].Session); dead && !events[i].Kind.Record() {
+			return
+		}
+	}
+	s.Recorder.Record(events...)
+}
 
 // session stands between a runtime and its session. What it does not name goes
 // through.
@@ -127,6 +150,7 @@ func (s *session) pass(p Point) error {
 	err := s.w.at(p)
 	if err != nil {
 		s.dead.Store(true)
+		s.w.dead.Store(p.Session, true)
 		s.once.Do(func() { close(s.died) })
 		return err
 	}

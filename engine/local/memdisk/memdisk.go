@@ -24,6 +24,7 @@ import (
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/local"
+	"github.com/pawl-go/pawl/engine/trace"
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/memfs"
 )
@@ -39,6 +40,7 @@ type Disk struct {
 		sync.Mutex
 		eng        mortal // open on it; nil if none
 		durability queue.Durability
+		life       *trace.Life // what the engine is traced by, if that ends with the process
 	}
 }
 
@@ -64,8 +66,19 @@ const (
 // Open opens the engine whose data are on the disk. One can be open on a disk
 // at a time; who opens it closes it, also after a crash. Only the durabilities
 // Process and Disk are those of an engine.
+//
+// If o.Trace is a *trace.Life it ends with the crash of the disk, and an engine
+// opened with one on a later disk records into the life that follows.
 func (d *Disk) Open(durability queue.Durability, o engine.Options) (engine.Engine, error) {
 	u := &url.URL{Scheme: "local", Path: "/data", RawQuery: fmt.Sprintf("durability=%v&cycle=%d&checkpoint=%d", durability, cycleBytes, checkpointBytes)}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if life, ok := o.Trace.(*trace.Life); ok {
+		if d.mu.life == nil {
+			d.mu.life = life
+		}
+		o.Trace = d.mu.life
+	}
 	eng, err := local.OpenOn(local.Disk{
 		Journal: d.journal, Files: roomy{d.files},
 		Buffer: bufferBytes, Cache: cacheBytes, Ballast: ballastBytes,
@@ -73,8 +86,6 @@ func (d *Disk) Open(durability queue.Durability, o engine.Options) (engine.Engin
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.mu.eng, d.mu.durability = eng.(mortal), durability
 	return eng, nil
 }
@@ -103,6 +114,10 @@ func (d *Disk) end(powerCut func(*rand.Rand) bool) *Disk {
 	r := rand.New(rand.NewPCG(d.seed, 0))
 	next := &Disk{seed: r.Uint64()}
 	take := func() { d.take(next, r, powerCut(r)) }
+	if life := d.mu.life; life != nil {
+		inner := take
+		take = func() { next.mu.life = life.Kill(inner) }
+	}
 	if d.mu.eng == nil {
 		take()
 	} else {
@@ -123,7 +138,8 @@ func (d *Disk) take(next *Disk, r *rand.Rand, powerCut bool) {
 		return
 	}
 	unsynced.UnsyncedDataPercent = r.IntN(101)
-	next.files, next.journal = d.files.CrashClone(unsynced), d.journal.Crash(r)
+	journal := rand.New(rand.NewPCG(r.Uint64(), 0)) // what it loses is not up to the store
+	next.files, next.journal = d.files.CrashClone(unsynced), d.journal.Crash(journal)
 }
 
 // roomy is a file system that knows how much room there is: enough.
