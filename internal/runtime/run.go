@@ -107,10 +107,14 @@ func (c *Component) begin(inv *Invocation) error {
 		under = inv.e.under.inv.Load().attempt()
 	}
 	if inv.n > 1 || len(writes) > 0 {
-		err := c.insist(func() error {
-			_, err := c.session.Begin(inv.attempt(), under, writes)
+		var at engine.Position
+		err := c.insist(func() (err error) {
+			at, err = c.session.Begin(inv.attempt(), under, writes)
 			return err
 		})
+		if err == nil && len(writes) > 0 && inv.e.actor.kind.Strict {
+			err = c.commit(context.Background(), at) // it begins on them
+		}
 		if err != nil {
 			return err
 		}

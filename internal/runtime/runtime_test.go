@@ -329,6 +329,27 @@ func TestStrict(t *testing.T) {
 	}
 }
 
+// TestStrictReentry: one that re-enters does not begin on writes of the outer
+// method that are recorded and do not count yet.
+func TestStrictReentry(t *testing.T) {
+	w := enginetest.NewWorld(t, &localtest.Harness{Params: "durability=disk"})
+	w.Type("S", runtime.Type{Strict: true})
+	w.On("S.outer", func(s *scene) result {
+		s.Set("n", "1")
+		return enginetest.Value(s.Call("S/s", "inner", ""))
+	})
+	w.On("S.inner", func(s *scene) result {
+		session := s.Node.Session()
+		if s.Get("n") == "" || !session.Committed(session.Last()) {
+			return enginetest.Value("not yet")
+		}
+		return enginetest.Value("committed")
+	})
+	if got := w.Node().Ask("S/s", "outer", ""); got != "committed" {
+		t.Errorf("inner begins on the writes of outer: %s", got)
+	}
+}
+
 // TestStrictState: a method of a strict type does not begin on state that does
 // not count yet: it waits for the outcome of the one before it on its actor.
 func TestStrictState(t *testing.T) {
