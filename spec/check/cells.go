@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/pawl-go/pawl/engine/trace"
 )
@@ -58,9 +60,9 @@ func (a *actorCells) write(at uint64, writes []trace.Cell) (undo func()) {
 			}
 		}
 	}
-	made := append([]change(nil), a.past[before:]...)
+	made := slices.Clone(a.past[before:])
 	if drop := len(a.past) - versions; drop > 0 {
-		a.past = append([]change(nil), a.past[drop:]...)
+		a.past = slices.Clone(a.past[drop:])
 	}
 	return func() { a.revert(made) }
 }
@@ -71,7 +73,7 @@ func (a *actorCells) clear(at uint64) (undo func()) {
 	for k := range a.now {
 		a.set(at, k, "")
 	}
-	made := append([]change(nil), a.past[before:]...)
+	made := slices.Clone(a.past[before:])
 	return func() { a.revert(made) }
 }
 
@@ -89,8 +91,8 @@ func (a *actorCells) put(k key, hash string) {
 }
 
 func (a *actorCells) revert(made []change) {
-	for i := len(made) - 1; i >= 0; i-- {
-		a.put(made[i].key, made[i].old)
+	for _, c := range slices.Backward(made) {
+		a.put(c.key, c.old)
 	}
 	a.past = a.past[:max(0, len(a.past)-len(made))]
 }
@@ -100,10 +102,7 @@ func (a *actorCells) revert(made []change) {
 // are all flat cells.
 func (s cells) holds(actor string, at uint64, read []trace.Cell, whole bool) error {
 	a := s.of(actor)
-	view := map[key]string{}
-	for k, h := range a.now {
-		view[k] = h
-	}
+	view := maps.Clone(a.now)
 	first := agrees(view, read, whole)
 	if first == nil {
 		return nil

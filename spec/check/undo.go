@@ -1,6 +1,10 @@
 package check
 
-import "github.com/pawl-go/pawl/spec"
+import (
+	"slices"
+
+	"github.com/pawl-go/pawl/spec"
+)
 
 // undo keeps what a crash may have to undo: for each record above the commit
 // index, the state of the machine before it and the changes beside it.
@@ -45,8 +49,8 @@ func (c *Checker) cut(at uint64) int {
 	n := 0
 	for i := len(c.undo.records) - 1; i >= 0 && c.undo.records[i].at > at; i-- {
 		r := &c.undo.records[i]
-		for j := len(r.changes) - 1; j >= 0; j-- {
-			r.changes[j]()
+		for _, undo := range slices.Backward(r.changes) {
+			undo()
 		}
 		c.s = *r.state
 		n++

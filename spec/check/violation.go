@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func edge(format string, args ...any) error { return broken(0, format, args...) 
 
 func (c *Checker) violation(e *trace.Event, cause error) *Violation {
 	v := &Violation{Index: c.report.Events, Event: *e, Cause: cause}
-	if b, ok := cause.(*breach); ok {
+	if b, ok := errors.AsType[*breach](cause); ok {
 		v.Property = b.property
 	}
 	v.Timeline = c.recent.about(e, c.caller)
