@@ -157,12 +157,15 @@ func (c *core) wake() {
 // awaitRoom waits until a message may fit, the actor is closed, or ctx ends.
 func (c *core) awaitRoom(ctx context.Context) error {
 	c.mu.Lock()
+	// The bit comes before the look, as taken comes before the look at the bit: a
+	// message taken meanwhile is seen here or gives room there.
+	c.set(wantRoom)
 	if c.closed || !c.full(0) {
+		c.giveRoom()
 		c.mu.Unlock()
 		return nil
 	}
 	turn := c.waiters.join()
-	c.set(wantRoom)
 	c.mu.Unlock()
 	select {
 	case <-turn:

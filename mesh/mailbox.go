@@ -209,7 +209,7 @@ func (c *cell[M]) letter(e *envelope[M]) DeadLetter {
 // next takes the next message. Its envelope is valid until the next call.
 func (c *cell[M]) next() (*envelope[M], error) {
 	for {
-		if a := c.attention.Load(); a != 0 {
+		if c.attention.Load()&^wantRoom != 0 {
 			if err := c.attend(); err != nil {
 				return nil, err
 			}
@@ -221,6 +221,9 @@ func (c *cell[M]) next() (*envelope[M], error) {
 			c.taken.Store(c.tookN)
 			if e.size > 0 {
 				c.takenSize.Add(int64(e.size))
+			}
+			if c.attention.Load()&wantRoom != 0 { // after taken: see awaitRoom
+				c.passRoom()
 			}
 			return e, nil
 		}
@@ -268,8 +271,14 @@ func (c *cell[M]) attend() error {
 		c.busy = false
 		return errIdle
 	}
-	c.giveRoom()
 	return nil
+}
+
+// passRoom gives the room of a message that was taken to who waits for it.
+func (c *cell[M]) passRoom() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.giveRoom()
 }
 
 // drain takes all that waits, to be dropped.

@@ -108,7 +108,9 @@ type memberSink struct{ n *Node }
 
 func (s memberSink) Known(p Peer, fixed bool) {
 	s.n.change(func(r *roster.Roster) roster.Effects {
-		r.Add(s.n.now(), p.ID, p.Addr, fixed)
+		if r.Add(s.n.now(), p.ID, p.Addr, fixed) {
+			s.n.peerOf(p.ID) // known from here on: sending says unreachable
+		}
 		return roster.Effects{}
 	})
 }

@@ -112,10 +112,10 @@ type peer struct {
 }
 
 // Add makes a peer known, to be dialled at once. fixed ones stay known when they
-// fail or leave.
-func (r *Roster) Add(now time.Time, id, addr string, fixed bool) {
+// fail or leave. It returns false for the node itself.
+func (r *Roster) Add(now time.Time, id, addr string, fixed bool) bool {
 	if id == r.Self {
-		return
+		return false
 	}
 	p := r.peers[id]
 	if p == nil {
@@ -130,6 +130,7 @@ func (r *Roster) Add(now time.Time, id, addr string, fixed bool) {
 		p.Addr = addr
 		p.dialAt = now
 	}
+	return true
 }
 
 func (r *Roster) create(id, addr string) *peer {
