@@ -59,7 +59,7 @@ func call(by spec.ID, n int, i spec.ID, a spec.Actor) spec.Event {
 	return e
 }
 
-func tell(by spec.ID, i spec.ID, a spec.Actor) spec.Event {
+func tell(by, i spec.ID, a spec.Actor) spec.Event {
 	e := of(spec.RuleTell, by, 1)
 	e.When, e.Msg = spec.Immediately, spec.Message{ID: i, Sender: e.By, Actor: a, Method: "m"}
 	return e
