@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,39 +16,103 @@ import (
 )
 
 var (
-	seed     = flag.Uint64("seed", 0, "run this program only")
+	seed     = flag.Uint64("seed", 0, "run the program of this seed only, and tell of it")
 	programs = flag.Int("programs", 300, "how many programs to run")
 	from     = flag.Uint64("from", 1, "the seed of the first of them")
 )
 
-func TestPrograms(t *testing.T) {
-	began := time.Now()
-	var failures, points, lives int
-	for i := range *programs {
-		s := *from + uint64(i)
-		if *seed != 0 {
-			s = *seed
-		}
-		p := program.Random(s)
-		r := program.Run(t, p)
-		failures += r.Failures
-		points += r.Steps
-		lives += r.Lives
-		if r.Err != nil {
-			t.Fatalf("seed %d: %v\n%v\n%v", s, r.Err, p, r.Notes)
-		}
-		if *seed != 0 {
-			t.Logf("%v\n%v", p, r.Notes)
-			break
-		}
+// progressEvery is how many programs are run between two lines of progress.
+const progressEvery = 1000
+
+// tally counts over all programs.
+type tally struct {
+	sync.Mutex
+	began                             time.Time
+	programs, failures, points, lives int
+	failed                            bool
+}
+
+func (c *tally) add(r *program.Result) {
+	c.Lock()
+	defer c.Unlock()
+	c.programs++
+	c.failures += r.Failures
+	c.points += r.Steps
+	c.lives += r.Lives
+	c.failed = c.failed || r.Err != nil
+	if c.programs%progressEvery == 0 && c.programs < *programs {
+		fmt.Fprintln(os.Stderr, c)
 	}
-	fmt.Fprintf(os.Stderr, "%d programs, %d failures, %d points, %d lives, %v\n", *programs, failures, points, lives, time.Since(began))
+}
+
+func (c *tally) stop() bool {
+	c.Lock()
+	defer c.Unlock()
+	return c.failed
+}
+
+func (c *tally) String() string {
+	return fmt.Sprintf("%d programs: %d failures in %d lives, %d points passed, %.1f s", c.programs, c.failures, c.lives, c.points, time.Since(c.began).Seconds())
+}
+
+// TestPrograms runs random programs, the first few hundred seeds by default:
+//
+//	go test ./internal/sim/program -run TestPrograms -programs 10000
+//
+// A failing one is made smaller and told of, and can be run again:
+//
+//	go test ./internal/sim/program -run TestPrograms -seed 42 -v
+func TestPrograms(t *testing.T) {
+	if *seed != 0 {
+		tell(t, *seed)
+		return
+	}
+	c := &tally{began: time.Now()}
+	workers := runtime.GOMAXPROCS(0)
+	t.Run("all", func(t *testing.T) {
+		for w := range workers {
+			t.Run(fmt.Sprint(w), func(t *testing.T) {
+				t.Parallel()
+				for i := w; i < *programs && !c.stop(); i += workers {
+					s := *from + uint64(i)
+					r := program.Run(t, program.Random(s))
+					if c.add(r); r.Err != nil {
+						report(t, s, program.Random(s), r)
+					}
+				}
+			})
+		}
+	})
+	fmt.Fprintln(os.Stderr, c)
+}
+
+// tell runs one program and shows it, with its schedule.
+func tell(t *testing.T, s uint64) {
+	p := program.Random(s)
+	r := program.Record(t, p)
+	if r.Err != nil {
+		report(t, s, p, r)
+		return
+	}
+	t.Logf("seed %d is allowed: %d points in %d lives\n%v\n%s", s, r.Steps, r.Lives, p, strings.Join(r.Points, "\n"))
+}
+
+// mostTries bounds the making smaller.
+const mostTries = 2000
+
+// report fails the test with a program made as small as possible.
+func report(t *testing.T, s uint64, p *program.Program, r *program.Result) {
+	t.Helper()
+	small := program.Shrink(p, mostTries, func(p *program.Program) bool { return program.Run(t, p).Err != nil })
+	again := program.Record(t, small)
+	t.Errorf("seed %d fails: %v\n\nMade smaller:\n\n%v\nIts run:\n\n%s\n\nWhat is wrong with it: %v\n\nAgain: go test ./internal/sim/program -run TestPrograms -seed %d -v",
+		s, r.Err, small, strings.Join(again.Points, "\n"), again.Err, s)
 }
 
 // TestRepeats: a seed gives the same run every time, to the last event of its
 // trace.
 func TestRepeats(t *testing.T) {
-	for s := range uint64(300) {
+	for s := range uint64(100) {
 		p := program.Random(s)
 		one, two := program.Record(t, p), program.Record(t, p)
 		for i := range max(len(one.Points), len(two.Points)) {
@@ -55,7 +122,7 @@ func TestRepeats(t *testing.T) {
 		}
 		for i := range max(len(one.Trace), len(two.Trace)) {
 			if i >= len(one.Trace) || i >= len(two.Trace) || !same(one.Trace[i], two.Trace[i]) {
-				t.Fatalf("seed %d: the traces part at event %d:\n%+v\n%+v", s, i, one.Trace[i:min(i+3, len(one.Trace))], two.Trace[i:min(i+3, len(two.Trace))])
+				t.Fatalf("seed %d: the traces part at event %d:\n%v\n%v", s, i, one.Trace[i:min(i+3, len(one.Trace))], two.Trace[i:min(i+3, len(two.Trace))])
 			}
 		}
 	}

@@ -25,15 +25,14 @@ const (
 
 // Result is what a run came to.
 type Result struct {
-	Err      error    // what went wrong; nil if nothing did
-	Steps    int      // of the schedule
-	Failures int      // that happened
-	Lives    int      // of the process
-	Notes    []string // what happened when: the failures, with the step and the point
-	// Points are the points in the order in which they were passed, if they
-	// were asked for (Record).
+	Err      error // what went wrong; nil if nothing did
+	Steps    int   // of the schedule
+	Failures int   // that happened
+	Lives    int   // of the process
+	// Points are the points in the order in which they were passed, with their
+	// steps, and the failures between them, if they were asked for (Record).
 	Points []string
-	Trace  []trace.Event
+	Trace  []trace.Event // of all lives
 }
 
 // world is a program being run.
@@ -77,12 +76,12 @@ type due struct {
 
 // Run runs a program in a bubble of its own. t only fails if the bubble does
 // not end, which no program makes it do.
-func Run(t *testing.T, p *Program) *Result { return run1(t, p, false) }
+func Run(t *testing.T, p *Program) *Result { return runProgram(t, p, false) }
 
 // Record is Run, with the points in the result.
-func Record(t *testing.T, p *Program) *Result { return run1(t, p, true) }
+func Record(t *testing.T, p *Program) *Result { return runProgram(t, p, true) }
 
-func run1(t *testing.T, p *Program, record bool) *Result {
+func runProgram(t *testing.T, p *Program, record bool) *Result {
 	res := &Result{}
 	inBubble(t, p, record, res)
 	if _, err := check.Slice(res.Trace, check.Options{Settled: res.Err == nil}); err != nil {
@@ -162,7 +161,9 @@ func (w *world) change() {
 
 // note says what has happened.
 func (w *world) note(format string, args ...any) {
-	w.res.Notes = append(w.res.Notes, fmt.Sprintf("step %d: ", w.res.Steps)+fmt.Sprintf(format, args...))
+	if w.record {
+		w.res.Points = append(w.res.Points, "         "+fmt.Sprintf(format, args...))
+	}
 }
 
 // schedule lets one goroutine after the other go on, until all has drained.
@@ -212,7 +213,7 @@ func (w *world) state() error {
 // step opens one gate, or lets the failure happen that is due there.
 func (w *world) step(h *sim.Held) error {
 	if w.record {
-		w.res.Points = append(w.res.Points, h.Point.String())
+		w.res.Points = append(w.res.Points, fmt.Sprintf("%7d  %v", w.res.Steps, h.Point))
 	}
 	if len(w.failures) > 0 && w.failures[0].Step <= w.res.Steps {
 		c := w.life.find(h.Session)
