@@ -3,7 +3,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -78,7 +77,7 @@ func (r *Replica) takeOver(ev TakeOver) {
 }
 
 func (r *Replica) cancel(ev Cancel) {
-	if c := r.campaign; c != nil && c.command == ev.ID && c.stage == gathering {
+	if c := r.campaign; c != nil && c.command == ev.ID {
 		r.endCampaign(ErrCanceled)
 	}
 }
@@ -117,6 +116,10 @@ func (r *Replica) settleCampaign() {
 	}
 	if c.stage == gathering {
 		r.gather()
+	}
+	if c.handed && c.stage == asking && !r.now.Before(c.began.Add(r.cfg.HeartbeatTimeout)) {
+		r.endCampaign(ErrTarget) // the old source takes over again
+		return
 	}
 	if c.stage == asking && r.keeps() {
 		r.ask()
@@ -180,7 +183,7 @@ func (r *Replica) gather() {
 	if c.birth && r.hard.Birth.IsZero() {
 		r.hard.Birth = c.epoch
 	}
-	c.stage, c.askedAt = asking, r.now
+	c.stage = asking
 	c.asked, c.answers = map[HostID]uint64{}, map[HostID]*Message{}
 	r.promise(c.epoch)
 }
@@ -216,6 +219,7 @@ func (r *Replica) need() int {
 func (r *Replica) ask() {
 	c := r.campaign
 	if c.answers[r.cfg.Self] == nil {
+		c.askedAt = r.now
 		c.answers[r.cfg.Self] = r.answerMessage(c.epoch)
 	}
 	open := 0
@@ -231,11 +235,9 @@ func (r *Replica) ask() {
 			open++
 		}
 	}
-	promised, whole, single := 0, 0, HostID(0)
+	promised, whole, single := 0, 0, false
 	for _, a := range c.answers {
-		if !a.OK && a.Single != 0 {
-			single = a.Single
-		}
+		single = single || a.Single != 0 && a.Single != r.cfg.Self
 		if a.OK {
 			promised++
 			if a.Trust == Whole {
@@ -243,15 +245,16 @@ func (r *Replica) ask() {
 			}
 		}
 	}
-	late := !r.now.Before(c.askedAt.Add(r.cfg.HeartbeatInterval))
-	if open > 0 && !late {
-		return
+	waited := r.now.Sub(c.askedAt)
+	late := waited >= r.cfg.HeartbeatInterval
+	if open > 0 && waited < r.cfg.HeartbeatInterval/4 {
+		return // one more history may save its host from setting anything aside
 	}
-	allowed := r.cfg.AllowLoss && single == 0 && !r.now.Before(c.askedAt.Add(r.cfg.HeartbeatTimeout))
+	allowed := r.cfg.AllowLoss && !single && waited >= r.cfg.HeartbeatTimeout
 	switch {
 	case c.birth && promised == len(r.cfg.Hosts):
 	case whole >= r.need() && (!c.birth || r.mayPromise()):
-	case (c.force || allowed) && !c.birth:
+	case (c.force && (open == 0 || late) || allowed) && !c.birth:
 		c.lossy = true
 		r.reportForce(promised)
 	case c.birth && late:
@@ -439,7 +442,9 @@ func (r *Replica) waitsFor() (string, []HostID) {
 		}
 	}
 	switch {
-	case c.stage == backfilling && c.donor != r.cfg.Self:
+	case c.stage == backfilling && c.donor == r.cfg.Self:
+		return "the epoch is being opened", nil
+	case c.stage == backfilling:
 		return fmt.Sprintf("takes what it lacks from host %d", c.donor), []HostID{c.donor}
 	case c.stage == asking:
 		var open []HostID
@@ -448,12 +453,15 @@ func (r *Replica) waitsFor() (string, []HostID) {
 				open = append(open, p.id)
 			}
 		}
-		return fmt.Sprintf("%d hosts must promise epoch %v", r.need(), c.epoch), open
-	case !r.mayPromise() && r.h.mark().Epoch.IsZero():
+		need := r.need()
+		if c.birth {
+			need = len(r.cfg.Hosts)
+		}
+		return fmt.Sprintf("promises of epoch %v that are needed: %d", c.epoch, need), open
+	case r.hard.Trust == Lost && r.h.mark().Epoch.IsZero():
 		return "a new queue begins when all its hosts are there, or by force", away
 	case !r.mayPromise():
 		return fmt.Sprintf("this host may have lost what it acknowledged or promised (%v): it must catch up with a source, or be forced", r.hard.Trust), nil
 	}
-	slices.Sort(away)
-	return fmt.Sprintf("%d hosts must promise", r.need()), append(away, unwell...)
+	return fmt.Sprintf("promises that are needed: %d", r.need()), append(away, unwell...)
 }

@@ -112,7 +112,7 @@ type Switch struct {
 	Target HostID
 }
 
-// Cancel withdraws a TakeOver that has not begun to ask for promises.
+// Cancel withdraws a TakeOver that is under way. Promises that were given stay.
 type Cancel struct{ ID uint64 }
 
 // Close prepares an orderly end: when everything is flushed the replica writes

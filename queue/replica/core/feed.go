@@ -29,6 +29,7 @@ type feed struct {
 
 	sum       uint64      // running checksum up to sent
 	streaming bool        // a Stream is unanswered
+	live      bool        // the peer has been sent everything at some time
 	counted   queue.Index // that the peer was told last
 
 	trust     Trust
@@ -235,6 +236,7 @@ func (r *Replica) pump(p *peer) {
 		})
 		return
 	}
+	f.live = true
 	idle := !want || f.appended == f.sent
 	if f.donor {
 		return

@@ -342,6 +342,9 @@ func (r *Replica) appended(ev Appended) {
 		return
 	}
 	r.source.stamps.add(ev.Last, ev.Bytes, r.now)
+	if r.cfg.FlushToCount {
+		r.flush(ev.Last)
+	}
 	if ev.Control != nil && ev.Control.Kind == EpochBegins {
 		r.source.start = ev.First
 	}

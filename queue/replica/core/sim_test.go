@@ -36,6 +36,17 @@ type sim struct {
 
 	log   strings.Builder
 	trail bool
+
+	script bool // a scenario: nothing is random
+	chunk  int  // entries in an update
+	said   []string
+}
+
+// say notes for a scenario what has happened.
+func (s *sim) say(format string, args ...any) {
+	if s.script {
+		s.said = append(s.said, fmt.Sprintf(format, args...))
+	}
 }
 
 type simOptions struct {
@@ -125,7 +136,17 @@ func (s *sim) send(from HostID, e Send) {
 	}
 }
 
-func (s *sim) drop(_ HostID, e Drop) {
+func (s *sim) drop(h HostID, e Drop) {
+	if s.script {
+		s.say("%d: drops host %d: %s", h, e.Peer, e.Why)
+		for _, c := range s.conns {
+			if c.id == e.Conn && c.has(h) {
+				c.cut()
+				c.down[c.end(h)] = true
+			}
+		}
+		return
+	}
 	s.fail("a connection was dropped: %+v", e)
 }
 
@@ -374,6 +395,7 @@ func (s *sim) checkCounted(h *simHost, e Counted) {
 		return
 	}
 	n := h.position(e.Counted)
+	s.trace("%d counts %v", h.id, e.Counted)
 	skip := int(h.base.Count)
 	for k, entry := range h.log[:n] {
 		switch {
@@ -385,8 +407,32 @@ func (s *sim) checkCounted(h *simHost, e Counted) {
 			s.truth = append(s.truth, entry)
 		}
 	}
+	s.checkHeld(h, e)
 	if k := s.opts.strategy.kind; e.Released > e.Counted && k >= anyHost && k != custom {
 		s.fail("host %d lets appends up to %v return, and only %v counts", h.id, e.Released, e.Counted)
+	}
+}
+
+// checkHeld sees that what counts is held by w hosts, those included that may have
+// lost it since.
+func (s *sim) checkHeld(h *simHost, e Counted) {
+	n := h.position(e.Counted)
+	if n == 0 || s.opts.noAcks || s.opts.strategy.over == overFlush {
+		return
+	}
+	holders := 0
+	for _, other := range s.hosts {
+		has := other.log
+		if s.opts.flush {
+			has = has[:other.flushed]
+		}
+		k := n - 1 + int(h.base.Count) - int(other.base.Count)
+		if k < 0 || k < len(has) && same(has[k], h.log[n-1]) || !other.trusted() {
+			holders++
+		}
+	}
+	if holders < h.cfg.counting() {
+		s.fail("host %d counts %v, which %d hosts hold", h.id, e.Counted, holders)
 	}
 }
 
@@ -445,6 +491,10 @@ func (s *sim) checkAside(h *simHost, e SetAside) {
 }
 
 func (s *sim) checkNotice(h *simHost, n Notice) {
+	if s.script {
+		s.sayNotice(h, n)
+		return
+	}
 	switch n.Kind {
 	case NoticeProtocol, NoticeDamaged, NoticeMismatch, NoticeRefused:
 		if n.Kind != NoticeRefused || !s.forced {
@@ -479,8 +529,7 @@ func (s *sim) heal() {
 			h.flush(len(h.log))
 		}
 		s.tick()
-		if round > 50 && s.source() == nil && round%20 == 0 {
-			h := s.any()
+		if h := s.any(); round > 50 && s.source() == nil && h.trusted() {
 			s.command(h, func(id uint64) Event { return TakeOver{ID: id} })
 		}
 		if h := s.source(); h != nil && round < 150 && round%10 == 0 {

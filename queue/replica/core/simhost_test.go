@@ -34,8 +34,10 @@ type simHost struct {
 	results map[uint64]error
 	closed  bool
 	appends int
-	notices []Notice
 	serial  uint64 // of commands
+	roll    bool   // script: the next entry begins a cycle
+	held    bool   // script: jobs wait
+	full    bool   // script: the disk is full
 }
 
 func (h *simHost) last() queue.Index {
@@ -113,7 +115,10 @@ func (h *simHost) kill() {
 func (h *simHost) power() {
 	h.kill()
 	h.boot++
-	keep := h.flushed + h.sim.rand.IntN(len(h.log)-h.flushed+1)
+	keep := h.flushed
+	if !h.sim.script {
+		keep += h.sim.rand.IntN(len(h.log) - h.flushed + 1)
+	}
 	for keep > h.flushed && h.log[keep-1].More {
 		keep-- // a batch is kept whole or not at all
 	}
@@ -179,6 +184,9 @@ func (h *simHost) do(e Effect) Event {
 	h.sim.trace("  %d: %T %+v", h.id, e, e)
 	switch e := e.(type) {
 	case AppendCopied, AppendControl, SetAside, Restart:
+		if h.full {
+			return StorageFailed{errors.New("no space left")}
+		}
 		if h.sim.crashing && h.sim.rand.IntN(200) == 0 {
 			return StorageFailed{errors.New("no space left")}
 		}
@@ -199,15 +207,19 @@ func (h *simHost) do(e Effect) Event {
 	case Drop:
 		h.sim.drop(h.id, e)
 	case Unlocked:
+		h.sim.say("%d: unlocked in epoch %v", h.id, e.Epoch)
 		h.sim.checkUnlocked(h)
+	case Locked:
+		h.sim.say("%d: locked: %s", h.id, e.Why)
 	case Counted:
 		h.sim.checkCounted(h, e)
 	case Result:
 		h.results[e.ID] = e.Err
+		h.sim.say("%d: command ends: %v", h.id, e.Err)
 	case Closed:
 		h.closed = true
+		h.sim.say("%d: closed", h.id)
 	case Notice:
-		h.notices = append(h.notices, e)
 		h.sim.checkNotice(h, e)
 	}
 	return nil
@@ -271,9 +283,13 @@ func (h *simHost) stream(e Stream) {
 		return
 	}
 	prev, sum := e.Prev, e.Sum
-	for range 1 + h.sim.rand.IntN(2) {
+	updates, most := 1+h.sim.rand.IntN(2), 1+h.sim.rand.IntN(4)
+	if h.sim.script {
+		updates, most = 1, h.sim.chunk
+	}
+	for range updates {
 		var run []Entry
-		for n < len(h.log) && h.log[n].Index <= e.Through && len(run) < 1+h.sim.rand.IntN(4) {
+		for n < len(h.log) && h.log[n].Index <= e.Through && len(run) < most {
 			if len(run) > 0 && h.log[n].Index != run[len(run)-1].Index+1 {
 				break
 			}
@@ -296,6 +312,11 @@ func (h *simHost) next() queue.Index {
 	switch {
 	case last == 0:
 		return queue.NewIndex(1, 0)
+	case h.sim.script && !h.roll:
+		return last + 1
+	case h.roll:
+		h.roll = false
+		return queue.NewIndex(last.Cycle()+1, 0)
 	case h.sim.rand.IntN(12) == 0:
 		return queue.NewIndex(last.Cycle()+1+uint32(h.sim.rand.IntN(2)), 0)
 	}
@@ -308,14 +329,19 @@ func (h *simHost) append() bool {
 		return false
 	}
 	n := 1
-	if h.sim.rand.IntN(5) == 0 {
+	if !h.sim.script && h.sim.rand.IntN(5) == 0 {
 		n += h.sim.rand.IntN(4)
 	}
+	return h.appendBatch(n)
+}
+
+// appendBatch adds a batch of n messages.
+func (h *simHost) appendBatch(n int) bool {
 	first := h.next()
 	var size int
 	for k := range n {
 		h.appends++
-		p := fmt.Appendf(nil, "%d.%d.%d", h.id, h.life, h.appends)
+		p := fmt.Appendf(nil, "m%d.%d", h.id, h.appends)
 		size += len(p)
 		h.log = append(h.log, Entry{Index: first + queue.Index(k), More: k < n-1, Payload: p})
 	}

@@ -61,16 +61,12 @@ func (r *Replica) settleSource() {
 	}
 }
 
-// settleLock lets the application append, or not.
+// settleLock lets the application append.
 func (r *Replica) settleLock() {
 	s := r.source
-	switch locked := r.handing != nil || r.changing.kind != changeNone; {
-	case s.locked && !locked:
+	if s.locked && r.handing == nil && r.changing.kind == changeNone {
 		s.locked = false
 		r.emit(Unlocked{s.epoch})
-	case !s.locked && r.handing != nil:
-		s.locked = true
-		r.emit(Locked{fmt.Sprintf("the queue is handed over to host %d", r.handing.target)})
 	}
 }
 
@@ -293,6 +289,8 @@ func (r *Replica) switchTo(ev Switch) {
 		r.emit(Result{ev.ID, fmt.Errorf("switch to host %d: %w: it is not connected and caught up", ev.Target, ErrTarget)})
 	default:
 		r.handing = &handing{command: ev.ID, target: ev.Target, deadline: r.now.Add(r.cfg.HeartbeatTimeout)}
+		r.source.locked = true
+		r.emit(Locked{fmt.Sprintf("the queue is handed over to host %d", ev.Target)})
 		r.notice(Notice{Kind: NoticeSwitch, Peer: ev.Target, Text: "the queue is handed over"})
 	}
 }
@@ -325,7 +323,7 @@ func (r *Replica) settleHanding() {
 		}
 		return
 	}
-	if r.source != nil && !h.handed && r.source.locked && p.feed.appended == r.h.last() {
+	if r.source != nil && !h.handed && p.feed.appended == r.h.last() {
 		h.handed = true
 		h.deadline = r.now.Add(2 * r.cfg.HeartbeatTimeout)
 		r.send(p, &Message{Type: MsgHandOver, Epoch: r.source.epoch})
@@ -387,7 +385,7 @@ func (r *Replica) sinkState(p *peer) SinkState {
 		return SinkIdle
 	case f.stage != feedCopying:
 		return SinkMatching
-	case f.sent < r.h.last():
+	case !f.live:
 		return SinkCopying
 	}
 	return SinkLive

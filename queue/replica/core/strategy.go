@@ -172,7 +172,7 @@ const (
 	SinkMatching
 	// SinkCopying gets entries that were there before it came.
 	SinkCopying
-	// SinkLive has been sent everything.
+	// SinkLive has been sent everything that there was at some time.
 	SinkLive
 )
 
