@@ -8,6 +8,52 @@ import (
 )
 
 var locks = []test{
+	{"a re-entered method that asks for another attempt keeps the turn from the outer one", func(w *World) {
+		w.On("M.main", func(s *Scene) runtime.Result {
+			back := s.Fork("M/m", "back", "")
+			s.Call("T/t", "task", "")
+			s.Say("main goes on")
+			return value(back())
+		})
+		w.On("M.back", func(s *Scene) runtime.Result {
+			s.Say("back %d", s.inv.Attempt())
+			if s.inv.Attempt() == 1 {
+				return retry(20 * time.Millisecond)
+			}
+			return value("done")
+		})
+		w.On("T.task", func(s *Scene) runtime.Result { s.Pass("task"); return value("") })
+		n := w.Node()
+		p := n.Start("M/m", "main", "")
+		w.Hear("at task", "back 1")
+		w.Open("task")
+		if got := w.Wait(p); got != "done" {
+			w.Errorf("got %q", got)
+		}
+		w.Before("back 2", "main goes on")
+	}},
+	{"a re-entered chain that keeps its lock keeps the turn from the outer method", func(w *World) {
+		w.On("M.main", func(s *Scene) runtime.Result {
+			back := s.Fork("M/m", "back", "")
+			s.Call("T/t", "task", "")
+			s.Say("main goes on")
+			return value(back())
+		})
+		w.On("M.back", func(s *Scene) runtime.Result {
+			s.Pass("back")
+			return tail("M/m", "second", "")
+		})
+		w.On("M.second", func(s *Scene) runtime.Result { s.Say("second"); return value("done") })
+		w.On("T.task", func(s *Scene) runtime.Result { s.Say("task"); return value("") })
+		n := w.Node()
+		p := n.Start("M/m", "main", "")
+		w.Hear("at back", "task")
+		w.Open("back")
+		if got := w.Wait(p); got != "done" {
+			w.Errorf("got %q", got)
+		}
+		w.Before("second", "main goes on")
+	}},
 	{"one at a time, in the order sent", func(w *World) {
 		w.On("A.add", func(s *Scene) runtime.Result {
 			s.Say("%s begins", s.arg)

@@ -42,13 +42,18 @@ type entry struct {
 // Link makes an entry an item of a chain.Line.
 func (e *entry) Link() *engine.Frame { return &e.d.Request.Frame }
 
+// started reports whether an attempt of the entry's step has begun here or
+// before, or the step has its actor from the step before.
+func (e *entry) started() bool { return e.d.Attempts > 0 || e.d.Request.InPlace }
+
 // mailbox is the pure part of an actor: the line of its requests and the turn.
 //
 // Invariants:
 //
 //	M1 begun entries are in the chain (held), or were forced out by an operator.
 //	M2 turn is nil or a begun entry; at most one attempt runs code: that one.
-//	M3 above a begun entry that has the turn no entry is begun.
+//	M3 above a begun entry that has the turn no entry is begun, and none has
+//	   started and waits for its next attempt: the rule return.
 //	M4 an entry with await > 0, paused, postponing or cancelled is not claimed to run.
 type mailbox struct {
 	line chain.Line[*entry]
@@ -68,11 +73,14 @@ func (m *mailbox) next(may func(*entry) bool) (e *entry, resumed bool) {
 		return nil, false
 	}
 	var begin, innermost *entry
+	open := false // something above the innermost has begun, and will go on
 	for h := range m.line.Held {
-		switch {
-		case h.begun:
-			innermost = h
-		case h.await == 0 && !h.paused && !h.postponing && may(h):
+		if h.begun {
+			innermost, open = h, false
+			continue
+		}
+		open = open || h.started()
+		if h.await == 0 && !h.paused && !h.postponing && may(h) {
 			begin, h.under = h, innermost
 		}
 	}
@@ -80,7 +88,7 @@ func (m *mailbox) next(may func(*entry) bool) (e *entry, resumed bool) {
 		begin = m.reachable(begin, innermost, may)
 	}
 	switch {
-	case innermost != nil && innermost.wants:
+	case innermost != nil && innermost.wants && !open:
 		innermost.wants = false
 		m.turn = innermost
 		return innermost, true
@@ -118,7 +126,7 @@ func (m *mailbox) retake(e *entry) bool {
 	}
 	inside := false
 	for h := range m.line.Held {
-		if inside && h.begun {
+		if inside && (h.begun || h.started()) {
 			return false
 		}
 		inside = inside || h == e
