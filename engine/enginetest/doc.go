@@ -32,7 +32,9 @@ type Harness interface {
 	// while the engine lives on.
 	Fail(t *testing.T, s engine.Session)
 	// Crash ends all processes at once, without any warning, and opens the
-	// engine again on what was recorded.
+	// engine again on what was recorded. The trace in Open's options is a
+	// *trace.Life: Crash ends it, with Kill, at the moment of the crash, and
+	// opens the engine with the next one.
 	Crash(t *testing.T) engine.Engine
 }
 
