@@ -39,7 +39,7 @@ func (n *Node) accept(listener net.Listener) {
 			if err == nil {
 				return
 			}
-			conn.Close() // refused already
+			_ = conn.Close() // refused already
 			n.refusedStream(conn, err)
 		})
 	}
@@ -63,7 +63,7 @@ func (n *Node) refusedStream(conn net.Conn, err error) {
 func (n *Node) receiveStream(raw net.Conn, shaken func()) error {
 	ctx, cancel := context.WithTimeout(n.ctx, n.cfg.Timing.Dial)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { expire(raw) })
 	conn, who, answer, err := n.introduce(ctx, raw)
 	shaken()
 	if err != nil {

@@ -199,8 +199,10 @@ func TestRestartWhen(t *testing.T) {
 		want bool
 	}{
 		{mesh.RestartNever, 1, false},
-		{mesh.RestartOnError, 0, false}, {mesh.RestartOnError, 1, true},
-		{mesh.RestartAlways, 0, true}, {mesh.RestartAlways, 1, true},
+		{mesh.RestartOnError, 0, false},
+		{mesh.RestartOnError, 1, true},
+		{mesh.RestartAlways, 0, true},
+		{mesh.RestartAlways, 1, true},
 	} {
 		simulate(t, func(t *testing.T, w *world) {
 			spawn(t, w.b, "x", func(c *mesh.Context, m number) error {

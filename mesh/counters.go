@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 )
@@ -98,9 +99,7 @@ func (t *tally) all(known []Reason) map[Reason]uint64 {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for r, n := range t.by {
-		out[r] = n
-	}
+	maps.Copy(out, t.by)
 	return out
 }
 

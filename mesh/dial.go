@@ -93,7 +93,7 @@ func (n *Node) connectLanes(ctx context.Context, l *link, d roster.Dial) error {
 
 // awaitReady reads the frame that says that the link is up. Nothing comes before it.
 func awaitReady(ctx context.Context, conn net.Conn) error {
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { expire(conn) })
 	defer stop()
 	var frame [wire.HeaderSize]byte
 	if _, err := io.ReadFull(conn, frame[:]); err != nil {
@@ -111,11 +111,11 @@ func (n *Node) dialStream(ctx context.Context, addr string, id wire.Identity, co
 	if err != nil {
 		return nil, wire.Identity{}, err
 	}
-	stop := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { expire(raw) })
 	conn, err := n.secure(ctx, raw, true, id.Target)
 	if err != nil {
 		stop()
-		raw.Close() // the dial has failed already
+		_ = raw.Close() // the dial has failed already
 		return nil, wire.Identity{}, err
 	}
 	who, err := n.handshakeD(conn, id, commit)
@@ -123,11 +123,14 @@ func (n *Node) dialStream(ctx context.Context, addr string, id wire.Identity, co
 		err = ctx.Err()
 	}
 	if err != nil {
-		conn.Close() // the dial has failed already
+		_ = conn.Close() // the dial has failed already
 		return nil, wire.Identity{}, err
 	}
 	return conn, who, nil
 }
+
+// expire ends what is being read or written on a connection.
+func expire(conn net.Conn) { _ = conn.SetDeadline(time.Unix(1, 0)) } // it can only be closed already
 
 // identity says who this node is, for one stream.
 func (n *Node) identity(stream int, target string) wire.Identity {
@@ -176,7 +179,7 @@ func (l *link) resume(s *stream, conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failed {
-		conn.Close() // too late for it
+		_ = conn.Close() // too late for it
 		return
 	}
 	delete(l.detached, s.index)

@@ -53,7 +53,7 @@ func writeIncarnation(file string, inc uint64) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			os.Remove(f.Name()) // what failed is what counts
+			_ = os.Remove(f.Name()) // what failed is what counts
 		}
 	}()
 	if _, err = fmt.Fprintln(f, inc); err == nil {

@@ -65,7 +65,7 @@ func (l *link) sayGoodbye(ctx context.Context) error {
 		}
 		b := l.node.takeBuffer()
 		b.b = wire.AppendEmpty(b.b[:0], wire.Fin)
-		s.pushAlways("", b)
+		s.pushAlways(b)
 	}
 	l.say(wire.AppendEmpty(nil, wire.Goodbye))
 	select {
@@ -80,11 +80,11 @@ func (l *link) sayGoodbye(ctx context.Context) error {
 // Close stops the node at once: actors are aborted after the message they are in,
 // which it waits for, and connections are closed. Peers see it as lost. Closing it
 // again does nothing.
-func (n *Node) Close() error {
+func (n *Node) Close() {
 	n.closing.Do(func() {
 		n.state.Store(defunct)
 		if n.listener != nil {
-			n.listener.Close() // nobody is there to be told
+			_ = n.listener.Close() // nobody is there to be told
 		}
 		if err := n.cfg.Members.Close(); err != nil {
 			n.log.Warn("close membership", "err", err)
@@ -107,7 +107,6 @@ func (n *Node) Close() error {
 		close(n.defunct)
 	})
 	<-n.defunct
-	return nil
 }
 
 func (n *Node) closeLinks() {

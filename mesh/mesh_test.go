@@ -39,7 +39,7 @@ func mustStart(t testing.TB, cfg Config) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { n.Close() })
+	t.Cleanup(n.Close)
 	return n
 }
 

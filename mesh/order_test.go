@@ -163,10 +163,10 @@ func sendNumbered(t *testing.T, c *meshtest.Cluster, to *mesh.Ref[[]byte], sende
 				t.Error(err)
 				return
 			}
-			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // virtual time
+			time.Sleep(10 * time.Millisecond)
 		}
 		if n%50 == 0 {
-			time.Sleep(time.Millisecond) //nolint:forbidigo // virtual time
+			time.Sleep(time.Millisecond)
 		}
 	}
 }

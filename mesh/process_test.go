@@ -130,7 +130,7 @@ func TestKilledProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		failed := callSilent(t, a)
-		begun := time.Now() //nolint:forbidigo // a real process dies in real time
+		begun := time.Now()
 		p.kill()
 		if err := <-failed; !errors.Is(err, mesh.ReplyDisconnected) {
 			t.Errorf("a call to who is killed: %v", err)
@@ -138,7 +138,7 @@ func TestKilledProcess(t *testing.T) {
 		if _, err := monitor.Exit(t.Context()); !errors.Is(err, mesh.ReplyDisconnected) {
 			t.Errorf("a monitor on who is killed: %v", err)
 		}
-		if took := time.Since(begun); took > time.Second { //nolint:forbidigo // see above
+		if took := time.Since(begun); took > time.Second {
 			t.Errorf("it took %v to notice", took)
 		}
 	}
@@ -204,12 +204,12 @@ func TestCutCable(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := callSilent(t, a)
-	begun := time.Now() //nolint:forbidigo // a real network
+	begun := time.Now()
 	run(t, "ip", "link", "set", outside, "down")
 	if err := <-failed; !errors.Is(err, mesh.ReplyDisconnected) {
 		t.Errorf("a call over the cable: %v", err)
 	}
-	if took := time.Since(begun); took > 10*time.Second { //nolint:forbidigo // see above
+	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("it took %v to notice, with %v of silence allowed", took, fast.Silence)
 	}
 	if _, err := nextOf(t, events, mesh.MemberUnreachable); err != nil {
@@ -237,7 +237,7 @@ func cable(t *testing.T) (outside string, inside []string) {
 		t.Skipf("no network namespaces here: %v %s", err, out)
 	}
 	t.Cleanup(func() {
-		exec.CommandContext(context.Background(), "ip", "netns", "del", ns).Run() //nolint:usetesting // the test's context has ended
+		exec.CommandContext(context.Background(), "ip", "netns", "del", ns).Run()
 	})
 	if out, err := exec.CommandContext(t.Context(), "ip", "link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", ns).CombinedOutput(); err != nil {
 		t.Skipf("no virtual cables here: %v %s", err, out)

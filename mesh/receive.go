@@ -193,7 +193,7 @@ func (l *link) handleOp(body []byte) error {
 		frame.b = append(wire.AppendReply(frame.b[:0], o.ID, 0, wire.Bytes, ""), answer...)
 	}
 	frame.b = wire.FinishMessage(frame.b, 0)
-	l.control.pushAlways("", frame)
+	l.control.pushAlways(frame)
 	return nil
 }
 

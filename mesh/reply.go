@@ -172,7 +172,7 @@ func (n *Node) sendRefusal(l *link, id uint64, code RemoteCode, detail string) {
 // is refused for none; if the lane is down, the caller has been told already.
 func (n *Node) pushReply(l *link, id uint64, frame *buffer) {
 	s := l.lanes[id%uint64(l.own)]
-	if s.pushAlways("", frame) {
+	if s.pushAlways(frame) {
 		n.counts.replies.sent.Add(1)
 	} else {
 		n.counts.replies.undeliverable.Add(1)

@@ -32,7 +32,7 @@ func startTCP(t *testing.T, id string, configure ...func(*mesh.Config)) *mesh.No
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { n.Close() })
+	t.Cleanup(n.Close)
 	return n
 }
 
@@ -53,7 +53,7 @@ func (s *stranger) dial() net.Conn {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(10 * time.Second)) //nolint:forbidigo // a real connection's
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
 	return conn
 }
 

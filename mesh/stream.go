@@ -93,14 +93,14 @@ func (s *stream) push(ctx context.Context, target string, frame *buffer, wait bo
 
 // pushAlways queues what waits for no room: a reply, or a frame of the control
 // stream. It takes the frame, and reports whether there is a connection.
-func (s *stream) pushAlways(target string, frame *buffer) bool {
+func (s *stream) pushAlways(frame *buffer) bool {
 	s.mu.Lock()
 	if s.conn == nil {
 		s.mu.Unlock()
 		s.link.node.giveBuffer(frame)
 		return false
 	}
-	s.enqueue(target, frame, false)
+	s.enqueue("", frame, false) // in no order with messages
 	stuck := s.queue.Bytes() > s.link.node.cfg.Limits.StreamBytes
 	s.mu.Unlock()
 	s.link.node.giveBuffer(frame)
@@ -223,7 +223,7 @@ func (s *stream) detach(conn net.Conn) bool {
 		s.drained = nil
 	}
 	s.mu.Unlock()
-	had.Close() // what it says no longer matters
+	_ = had.Close() // what it says no longer matters
 	return true
 }
 

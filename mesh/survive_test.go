@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -98,10 +99,8 @@ func nextOf(t *testing.T, events *mesh.Subscription, kinds ...mesh.EventKind) (m
 		if err != nil {
 			return e, err
 		}
-		for _, k := range kinds {
-			if e.Kind == k {
-				return e, nil
-			}
+		if slices.Contains(kinds, e.Kind) {
+			return e, nil
 		}
 	}
 }
@@ -305,9 +304,9 @@ func TestClocksApart(t *testing.T) {
 	meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
 		c.Configure = messages
 		c.SetClock("a", -5*time.Minute)
-		w := &world{Cluster: c, t: t, a: c.Start("a"), b: c.Start("b")}
+		a, b := c.Start("a"), c.Start("b")
 		c.WaitForMembers(2)
-		for _, way := range [][2]*mesh.Node{{w.a, w.b}, {w.b, w.a}} {
+		for _, way := range [][2]*mesh.Node{{a, b}, {b, a}} {
 			spawn(t, way[1], "echo", func(c *mesh.Context, m number) error { return c.Reply(m.N) })
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()

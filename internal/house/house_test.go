@@ -11,6 +11,7 @@ import (
 // stands for everything below. Arrows point down only.
 var arrows = map[string][]string{
 	"queue":             {"queue/..."},
+	"mesh":              {"mesh/..."},
 	"engine":            {"engine/chain", "engine/trace"},
 	"engine/chain":      {"engine"},
 	"engine/trace":      {},

@@ -58,7 +58,7 @@ func Run(t *testing.T, seed uint64, f func(t *testing.T, c *Cluster)) {
 func (c *Cluster) close() {
 	c.net.regroup(nil)
 	for _, n := range c.nodes {
-		c.closing.Go(func() { n.Close() })
+		c.closing.Go(n.Close)
 	}
 	c.closing.Wait()
 }
@@ -106,7 +106,7 @@ func (c *Cluster) Crash(id string) {
 	n := c.nodes[id]
 	delete(c.nodes, id)
 	c.hosts[id].crash()
-	c.closing.Go(func() { n.Close() })
+	c.closing.Go(n.Close)
 }
 
 // Sleep lets virtual time pass, and what is due in it happen.

@@ -133,7 +133,7 @@ func (h *host) crash() {
 	delete(h.net.listeners, h.name)
 	h.net.mu.Unlock()
 	if l != nil {
-		l.Close()
+		_ = l.Close() // it cannot fail
 	}
 	for _, p := range h.net.open(func(p *pair) bool { return p.has(h.name) }) {
 		p.fail()

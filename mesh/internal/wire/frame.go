@@ -40,10 +40,10 @@ const (
 	MaxFrame = FragmentSize + fragmentHead + 1
 )
 
-// ErrMalformed: the body of a frame is not what its kind says.
+// ErrMalformed says that the body of a frame is not what its kind says.
 var ErrMalformed = errors.New("malformed frame")
 
-// ErrBadLength: the length in front of a frame is out of bounds, so the next
+// ErrBadLength says that the length in front of a frame is out of bounds, so the next
 // frame cannot be found.
 var ErrBadLength = errors.New("length of a frame out of bounds")
 
