@@ -15,7 +15,11 @@ import (
 func Random(seed uint64) *Program {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), p: &Program{Seed: seed}}
 	g.world()
-	g.clients()
+	if g.chance(25) {
+		g.fan()
+	} else {
+		g.clients()
+	}
 	g.failures()
 	return g.p
 }
@@ -39,7 +43,7 @@ func (g *generator) world() {
 	for i := range 1 + g.IntN(3) {
 		p.Types = append(p.Types, Type{Name: string(rune('A' + i)), Pass: g.chance(15), Strict: g.chance(15)})
 	}
-	for i := range 2 + g.IntN(4) {
+	for i := range 3 + g.IntN(3) {
 		p.Actors = append(p.Actors, engine.Actor{Type: p.Types[i%len(p.Types)].Name, ID: fmt.Sprint(i)})
 	}
 	p.Components = make([][]int, 1+g.IntN(3))
@@ -66,6 +70,34 @@ func (g *generator) clients() {
 			p.Clients[i] = append(p.Clients[i], r)
 		}
 	}
+}
+
+// fan makes one client that calls a method with several calls out, to actors of
+// their own; half the time they call back to it, and do not end at once. It is
+// what random scripts seldom come to.
+func (g *generator) fan() {
+	p := g.p
+	g.budget = 4 + g.IntN(4)
+	back := g.chance(50)
+	p.Ordered = p.Ordered && !back
+	root := g.add(Script{Actor: 0, End: Value})
+	var acts []Act
+	for to := range len(p.Actors) - 2 {
+		child := g.script(to+1, []int{0}, true)
+		if back {
+			inner := g.add(Script{Actor: len(p.Actors) - 1, End: Value})
+			callback := g.add(Script{Actor: 0, Acts: []Act{{Verb: Write}, {Verb: Call, Script: inner}}, End: Value})
+			p.Scripts[child].Acts = slices.Insert(p.Scripts[child].Acts, 0, Act{Verb: Call, Script: callback})
+		}
+		acts = append(acts, Act{Verb: Go, Script: child})
+	}
+	p.Scripts[root].Acts = append(acts, Act{Verb: Wait})
+	p.Clients = [][]Request{{{Verb: Go, Script: root}}}
+}
+
+func (g *generator) add(s Script) int {
+	g.p.Scripts = append(g.p.Scripts, s)
+	return len(g.p.Scripts) - 1
 }
 
 // script makes the script of a method of an actor, below its callers: the
@@ -103,10 +135,16 @@ func (g *generator) script(actor int, callers []int, beside bool) int {
 	return n
 }
 
-// act makes an act, nothing if it would need a script and there are enough.
+// act makes an act.
 func (g *generator) act(held []int, beside bool) []Act {
 	verbs := []Verb{Write, Sync, Call, Call, Call, Once, Go, Go, Wait, Tell, Tell, TellNow, TellOutcome, Remind}
-	a := Act{Verb: verbs[g.IntN(len(verbs))]}
+	return g.actOf(verbs[g.IntN(len(verbs))], held, beside)
+}
+
+// actOf makes an act with a verb, nothing if it would need a script and there
+// are enough, or nobody may be called.
+func (g *generator) actOf(verb Verb, held []int, beside bool) []Act {
+	a := Act{Verb: verb}
 	if !a.has() {
 		return []Act{a}
 	}
@@ -136,6 +174,8 @@ func (g *generator) act(held []int, beside bool) []Act {
 func (g *generator) callee(held []int, beside bool) int {
 	n, top := len(g.p.Actors), slices.Max(held)
 	switch {
+	case !g.p.Ordered && beside && g.chance(40):
+		return held[g.IntN(len(held))]
 	case !g.p.Ordered && g.chance(60):
 		return g.IntN(n)
 	case top < n-1 && (g.chance(70) || beside && g.p.Ordered):
