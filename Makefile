@@ -7,7 +7,7 @@ SEED   ?=
 ROUNDS ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo20 test mutants race lint fmt race20 soak histories bench fuzz spec clean
+.PHONY: help demo demo20 test mutants race lint fmt race20 soak histories bench fuzz spec sim clean
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ soak: ## KILLS=1000 times kill -9 over bank, counter and flights; nothing lost, 
 
 histories: ## what CLIENTS=8 are told over KILLS=1000 times kill -9 is linearizable
 	$(GO) run ./examples/histories --kills $(KILLS) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(SEED),--seed $(SEED))
+
+sim: ## 10,000 random programs with failures, on virtual time and a simulated disk; SEED=42 tells of one
+	$(GO) test ./internal/sim/program -count=1 -timeout 60m -v -run 'TestPrograms$$' $(if $(SEED),-seed $(SEED),-programs 10000)
 
 bench: ## the durable counter, both durabilities, beside a bare probe; and beside DBOS Transact
 	$(GO) build -o bin/pawl ./cmd/pawl
