@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -62,4 +63,12 @@ func decodeMessage(b []byte) (*core.Message, []piece, error) {
 		pieces = append(pieces, p)
 	}
 	return m, pieces, nil
+}
+
+// ownBody copies the body of a frame if what is decoded from it would share it.
+func ownBody(b []byte) []byte {
+	if n, k := binary.Uvarint(b); k > 0 && n < uint64(len(b)-k) {
+		return bytes.Clone(b)
+	}
+	return b
 }

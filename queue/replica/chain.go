@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
@@ -24,12 +25,15 @@ const chainName = "replica.chain"
 // host copy everything anew.
 type chain struct {
 	dir queue.Dir
-	mu  struct {
-		sync.Mutex            // held while cycles are read, by the one goroutine that does
-		q       *queue.Queue  // entries of another one concern nobody any more
-		records []cycleRecord // of consecutive cycles
-		size    int64         // of the file
-		dirty   bool          // it must be written anew
+	// known is the first index that has no record yet: nothing from it on may be
+	// deleted.
+	known atomic.Uint64
+	mu    struct {
+		sync.Mutex               // held while cycles are read, by the one goroutine that does
+		q          *queue.Queue  // entries of another one concern nobody any more
+		records    []cycleRecord // of consecutive cycles
+		size       int64         // of the file
+		dirty      bool          // it must be written anew
 	}
 }
 
@@ -225,6 +229,11 @@ func (c *chain) extend(q *queue.Queue) error {
 
 // write adds lines to the file, or writes it anew, and flushes it. mu is held.
 func (c *chain) write(fresh []cycleRecord) error {
+	known := queue.Index(0)
+	if n := len(c.mu.records); n > 0 {
+		known = queue.NewIndex(c.mu.records[n-1].Cycle+1, 0)
+	}
+	defer func() { c.known.Store(uint64(known)) }()
 	if !c.mu.dirty && len(fresh) == 0 {
 		return nil
 	}
@@ -241,13 +250,14 @@ func (c *chain) write(fresh []cycleRecord) error {
 	}
 	err := c.append(b)
 	if err != nil {
-		c.mu.dirty = true
+		known, c.mu.dirty = 0, true
 		return fmt.Errorf("write %s: %w", chainName, err)
 	}
 	c.mu.dirty = false
 	return nil
 }
 
+// append puts lines on the disk.
 func (c *chain) append(b []byte) error {
 	if c.mu.dirty || c.mu.size == 0 {
 		c.mu.size = int64(len(b))
@@ -298,17 +308,6 @@ func (c *chain) end(cycle uint32) (cycleRecord, bool) {
 		return cycleRecord{}, false
 	}
 	return c.mu.records[k], true
-}
-
-// known is the first index that has no record yet: nothing from it on may be
-// deleted.
-func (c *chain) known() queue.Index {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if n := len(c.mu.records); n > 0 {
-		return queue.NewIndex(c.mu.records[n-1].Cycle+1, 0)
-	}
-	return 0
 }
 
 // readChunk is how much of a cold cycle is read at a time.

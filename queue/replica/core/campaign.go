@@ -175,8 +175,8 @@ func (r *Replica) gather() {
 		return
 	}
 	c.birth = birth && !enough
-	if r.hard.Trust == Lost && !birth {
-		number += lostJump
+	if r.hard.Trust == Lost && !birth { // by force; it may have used numbers that it does not remember
+		number = max(number, uint64(max(0, r.now.UnixMilli())))
 	}
 	c.epoch = Epoch{number + 1, r.cfg.Self}
 	c.tried = c.epoch
@@ -187,10 +187,6 @@ func (r *Replica) gather() {
 	c.asked, c.answers = map[HostID]uint64{}, map[HostID]*Message{}
 	r.promise(c.epoch)
 }
-
-// lostJump is how far a host that is forced to take over skips ahead when it has
-// lost its promises, since it may have used numbers that it does not remember.
-const lostJump = 1 << 16
 
 // designated reports whether this host begins by itself.
 func (r *Replica) designated(best Mark, followed HostID) bool {

@@ -13,6 +13,9 @@ import (
 // MaxUpdateEntries is the largest number of entries in one Update.
 const MaxUpdateEntries = 1 << 16
 
+// maxEpoch bounds the numbers of epochs that a peer can make this host pass.
+const maxEpoch = 1 << 60
+
 // maxWhy bounds the text that a peer can make this host print.
 const maxWhy = 1 << 10
 
@@ -171,14 +174,16 @@ func DecodeMessage(b []byte) (*Message, error) {
 		return nil, err
 	}
 	m := d.m
-	for _, h := range []HostID{m.Epoch.Host, m.Promised.Host, m.Last.Epoch.Host, m.Base.Epoch.Host, m.Birth.Host, m.Source, m.Single} {
-		if h > MaxHosts {
-			return nil, fmt.Errorf("%w: host id %d", ErrMessage, h)
+	for _, e := range []Epoch{m.Epoch, m.Promised, m.Last.Epoch, m.Base.Epoch, m.Birth} {
+		if e.Host > MaxHosts || e.Number > maxEpoch {
+			return nil, fmt.Errorf("%w: epoch %v", ErrMessage, e)
 		}
 	}
 	switch {
 	case m.Type == 0 || m.Type >= msgEnd:
 		return nil, fmt.Errorf("%w: unknown type %d", ErrMessage, m.Type)
+	case m.Source > MaxHosts, m.Single > MaxHosts:
+		return nil, fmt.Errorf("%w: host ids %d and %d", ErrMessage, m.Source, m.Single)
 	case m.Trust > Lost:
 		return nil, fmt.Errorf("%w: trust %d", ErrMessage, m.Trust)
 	case len(m.Entries) > 0 && m.Type != MsgUpdate:

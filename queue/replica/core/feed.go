@@ -20,7 +20,8 @@ type feed struct {
 	// Finding the fork: everything up to lo is taken to be common, hi is known
 	// to differ, and probe is being asked about.
 	lo, hi, probe queue.Index
-	token         uint64 // of the AskSum that is out; 0: answered
+	base          queue.Index // of the peer
+	token         uint64      // of the AskSum that is out; 0: answered
 	mine, theirs  uint64
 	answered      bool // the peer has answered
 	has           bool // and has the entry
@@ -103,7 +104,8 @@ func (r *Replica) onReceiver(p *peer, m *Message) {
 func (r *Replica) match(p *peer, m *Message) {
 	f := p.feed
 	f.stage = feedProbing
-	f.lo = max(r.h.base.Index, m.Base.Index)
+	f.base = m.Base.Index
+	f.lo = max(r.h.base.Index, f.base)
 	guess := r.h.fork(m.Rows, m.Last.Index)
 	switch {
 	case guess < f.lo, !r.h.knows(f.lo):
@@ -163,9 +165,15 @@ func (r *Replica) differ(p *peer) {
 	r.restart(p)
 }
 
-// begin tells the peer where the copying begins.
+// begin tells the peer where the copying begins. A peer that has released the
+// cycle in which this history goes on behind the fork, after a take-over by force,
+// cannot take it from there.
 func (r *Replica) begin(p *peer, fork queue.Index, sum uint64) {
 	f := p.feed
+	if next := r.h.at(r.h.countTo(fork) + 1); fork == f.base && fork != r.h.base.Index && next.Cycle() == fork.Cycle() {
+		r.restart(p)
+		return
+	}
 	f.stage, f.sent, f.sum = feedBegun, fork, sum
 	r.send(p, &Message{
 		Type: MsgBegin, Epoch: f.epoch, Stream: f.stream, Index: fork, Sum: sum, Lossy: r.h.lossyAbove(fork),

@@ -145,7 +145,7 @@ func (r *Replica) answerProbe(i queue.Index, sum uint64, err error) {
 func (r *Replica) onBegin(p *peer, m *Message) {
 	fo := r.follow
 	last := r.h.last()
-	if m.Restart && m.Base.Index != m.Index || !m.Restart && !r.h.knows(m.Index) {
+	if m.Restart && (m.Base.Index != m.Index || fo.epoch.Less(m.Base.Epoch)) || !m.Restart && !r.h.knows(m.Index) {
 		r.violation(p, fmt.Sprintf("begins behind %v, which is not here", m.Index))
 		return
 	}
@@ -201,7 +201,7 @@ func (r *Replica) onUpdate(p *peer, m *Message) {
 		return
 	}
 	for _, e := range m.Entries {
-		if !follows(prev, e.Index) {
+		if !r.h.follows(prev, e.Index) {
 			r.violation(p, fmt.Sprintf("entry %v cannot follow %v", e.Index, prev))
 			return
 		}
@@ -230,11 +230,6 @@ func (r *Replica) onUpdate(p *peer, m *Message) {
 	}
 	fo.counted = max(fo.counted, m.Counted)
 	r.count()
-}
-
-// follows reports whether an entry i can come right behind entry prev.
-func follows(prev, i queue.Index) bool {
-	return prev != 0 && i == prev+1 || i.Cycle() > prev.Cycle() && i.Seq() == 0
 }
 
 // copied takes entries of the source that are in the queue now.

@@ -79,12 +79,17 @@ func (h *history) empty() bool { return h.count == 0 }
 // mark is the end of the history.
 func (h *history) mark() Mark { return Mark{h.epochAt(h.last()), h.last()} }
 
-// admits checks that a run may follow the last entry: the next sequence number
-// of its cycle, or the first of a later one.
+// follows reports whether an entry i can come right behind entry prev: with the
+// next sequence number of its cycle, or the first of a later one. The base is the
+// last of its cycle.
+func (h *history) follows(prev, i queue.Index) bool {
+	return i == prev+1 && prev != h.base.Index || i.Cycle() > prev.Cycle() && i.Seq() == 0
+}
+
+// admits checks that a run may follow the last entry.
 func (h *history) admits(run Run) error {
 	last := h.last()
-	next := run.First == last+1 && last != 0 || run.First.Cycle() > last.Cycle() && run.First.Seq() == 0
-	if !next || run.Last < run.First || run.Last.Cycle() != run.First.Cycle() {
+	if !h.follows(last, run.First) || run.Last < run.First || run.Last.Cycle() != run.First.Cycle() {
 		return fmt.Errorf("entries %v to %v cannot follow entry %v", run.First, run.Last, last)
 	}
 	return nil

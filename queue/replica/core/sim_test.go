@@ -529,8 +529,8 @@ func (s *sim) heal() {
 			h.flush(len(h.log))
 		}
 		s.tick()
-		if h := s.any(); round > 50 && s.source() == nil && h.trusted() {
-			s.command(h, func(id uint64) Event { return TakeOver{ID: id} })
+		if h := s.any(); round > 50 && s.source() == nil && (h.trusted() || s.opts.forces) {
+			s.command(h, func(id uint64) Event { return TakeOver{ID: id, Force: s.opts.forces} })
 		}
 		if h := s.source(); h != nil && round < 150 && round%10 == 0 {
 			h.append()
@@ -578,6 +578,7 @@ func (s *sim) agreed() bool {
 }
 
 func (s *sim) run() {
+	s.trail = os.Getenv("PAWL_TRAIL") != ""
 	s.swarm()
 	s.crashing = s.rand.IntN(4) > 0
 	for range s.opts.steps {
@@ -604,6 +605,28 @@ func TestSimulation(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// Without acknowledgements, with a function of one's own, and with take-overs by
+// force, where what counted may be lost but the hosts must agree in the end.
+func TestSimulationOtherwise(t *testing.T) {
+	first, seeds := simSeeds(t)
+	custom := Custom(2, func(t Table) bool { return t.Gap > 2 })
+	for name, o := range map[string]simOptions{
+		"no acknowledgements": {noAcks: true},
+		"custom":              {strategy: custom},
+		"or fail":             {strategy: All().OrFail(0)},
+		"max gap or flush":    {strategy: MaxGap(Limit{Bytes: 30, Age: time.Second}).OrFlush(time.Second), flush: true},
+		"by force":            {strategy: Majority(), forces: true},
+		"single, by force":    {strategy: Any().OrFlush(0), forces: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for k := range seeds {
+				o.hosts, o.steps = 2+int((first+k)%3), 3000
+				newSim(t, first+k, o).run()
+			}
+		})
 	}
 }
 

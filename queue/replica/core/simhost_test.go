@@ -136,8 +136,8 @@ func (h *simHost) wipe() {
 
 // trusted reports whether the host may promise, also when it is down.
 func (h *simHost) trusted() bool {
-	if h.r != nil {
-		return h.r.hard.Trust == Whole
+	if h.r != nil && h.r.hard.Trust != Whole {
+		return false
 	}
 	return h.haveHard && h.hard.Trust == Whole && (!h.hard.Acked || h.hardBoot == h.boot)
 }
@@ -230,7 +230,7 @@ func (h *simHost) change(e Effect) Event {
 	switch e := e.(type) {
 	case AppendCopied:
 		for _, entry := range e.Entries {
-			if !follows(h.last(), entry.Index) {
+			if !h.r.h.follows(h.last(), entry.Index) {
 				h.sim.fail("host %d appends a copy of %v behind %v", h.id, entry.Index, h.last())
 			}
 			entry.Payload = bytes.Clone(entry.Payload)
@@ -310,8 +310,8 @@ func (h *simHost) stream(e Stream) {
 func (h *simHost) next() queue.Index {
 	last := h.last()
 	switch {
-	case last == 0:
-		return queue.NewIndex(1, 0)
+	case len(h.log) == 0:
+		return queue.NewIndex(last.Cycle()+1, 0)
 	case h.sim.script && !h.roll:
 		return last + 1
 	case h.roll:

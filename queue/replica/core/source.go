@@ -265,7 +265,7 @@ func (r *Replica) settleSingle() {
 		return
 	}
 	r.flush(r.h.last())
-	if r.live() >= r.w && r.counted >= r.source.start && r.heldBy(r.w) >= r.counted {
+	if at := r.singleFrom(); at != 0 && r.counted >= r.source.start && r.heldBy(r.w) >= max(at, r.counted) {
 		h := r.hard
 		h.Single = false
 		r.write(h)

@@ -1,0 +1,140 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pawl-go/pawl/queue"
+	"github.com/pawl-go/pawl/queue/replica/core"
+)
+
+// stream sends entries to one host: it belongs to the goroutine of run.
+type stream struct {
+	q    *Queue
+	peer HostID
+	jobs jobs[core.Stream]
+
+	reader *queue.BlockReader // nil: there is none
+	inner  *queue.Queue       // of the reader
+	at     queue.Index        // the last entry that it has read
+	head   queue.CycleHead    // of the cycle that it is in
+}
+
+func newStream(q *Queue, peer HostID) *stream {
+	s := &stream{q: q, peer: peer}
+	s.jobs.init()
+	return s
+}
+
+// run serves one Stream at a time: the core wants no more of a peer.
+func (s *stream) run() {
+	defer s.leave()
+	for {
+		list := s.jobs.take(s.q.quit.Done())
+		if list == nil {
+			return
+		}
+		for _, job := range list {
+			s.serve(job)
+		}
+	}
+}
+
+func (s *stream) leave() {
+	if s.reader != nil {
+		s.reader.Close()
+		s.reader = nil
+	}
+}
+
+func (s *stream) serve(job core.Stream) {
+	c := s.q.host.connTo(job.Peer, job.Conn)
+	if c == nil || !c.awaitRoom() {
+		return // the core hears that the connection is gone
+	}
+	frame, through, sum, err := s.update(c, job)
+	if err != nil {
+		s.leave()
+		s.q.deliver(core.StreamFailed{Peer: job.Peer, Stream: job.Stream, Err: err}, nil, 0)
+		return
+	}
+	s.at = through
+	s.q.in.put(envelope{
+		event: core.Streamed{Peer: job.Peer, Stream: job.Stream, Through: through, Sum: sum},
+		conn:  c, frames: [][]byte{frame},
+	})
+}
+
+// update makes the next update. It may go on behind what the core has asked for:
+// run tells the core of all that was appended before it tells of this.
+func (s *stream) update(c *conn, job core.Stream) (frame []byte, through queue.Index, sum uint64, err error) {
+	s.seek(job.Prev)
+	var pieces []piece
+	for {
+		b, ok, err := s.reader.TryNext(job.MaxBytes)
+		if err == nil && !ok {
+			err = fmt.Errorf("entry behind %s: %w", job.Prev, queue.ErrNotFound)
+		}
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		p, err := s.piece(b)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		pieces = append(pieces, p)
+		if b.Entries == 0 { // the end of a cycle, or padding: it goes with what follows
+			last := &pieces[len(pieces)-1].block
+			last.Bytes = append([]byte(nil), last.Bytes...)
+			if len(pieces) == maxPieces {
+				return nil, 0, 0, errors.New("nothing but padding in many blocks")
+			}
+			continue
+		}
+		entries, err := p.entries()
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		if len(entries) > core.MaxUpdateEntries {
+			return nil, 0, 0, errTooMany
+		}
+		m := job.Update(job.Prev, job.Sum, entries)
+		frame, err = appendMessage(make([]byte, 0, len(b.Bytes)+256), c.numbers[s.q], m, pieces)
+		return frame, entries[len(entries)-1].Index, m.Sum, err
+	}
+}
+
+// seek puts the reader behind an entry, where it is already unless the stream is
+// new.
+func (s *stream) seek(prev queue.Index) {
+	inner := s.q.inner()
+	if s.reader != nil && s.inner == inner && s.at == prev {
+		return
+	}
+	s.leave()
+	place := queue.Place{}
+	if prev != 0 {
+		place.Index = prev + 1
+		if first := inner.First(); prev.Cycle() < first.Cycle() { // the base: its cycle is gone
+			place.Index = queue.NewIndex(prev.Cycle()+1, 0)
+		}
+	}
+	s.reader, s.inner, s.at, s.head = inner.NewBlockReader(place), inner, prev, queue.CycleHead{}
+}
+
+// piece adds to a block what it takes to begin its cycle, and the next.
+func (s *stream) piece(b queue.Block) (piece, error) {
+	p := piece{block: b}
+	var err error
+	if s.head.Cycle != b.Cycle || s.head.Salt == 0 {
+		if s.head, err = s.inner.Head(b.Cycle); err != nil {
+			return p, err
+		}
+	}
+	p.head = s.head
+	if b.End {
+		p.next, err = s.inner.Head(b.Cycle + 1)
+		s.head = queue.CycleHead{}
+	}
+	return p, err
+}
