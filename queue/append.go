@@ -19,6 +19,7 @@ type writer struct {
 	off   int64
 	limit int64     // off may not pass it: behind it is the room for the end entry
 	step  int64     // the helper is woken when off passes it
+	fresh int64     // off while seg has no entry but the note it begins with
 	begun time.Time // when seg became the one to write to; kept if Config.RollEvery is set
 
 	// The publishing cursor: what readers see. It lags only while slots are
@@ -221,6 +222,7 @@ func (q *Queue) roll() {
 		q.writeNote(w.opening)
 		q.publishDone()
 	}
+	w.fresh = w.off
 	q.kickHelper()
 }
 

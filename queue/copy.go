@@ -92,7 +92,7 @@ func (q *Queue) replaceEmpty(old *segment, header cycleHeader) error {
 	w := &q.w
 	w.Lock()
 	w.seg, w.m, w.off, w.limit = s, s.mu.m, dataStart, 0
-	w.step = dataStart + q.stepBytes(s)
+	w.step, w.fresh = dataStart+q.stepBytes(s), dataStart
 	w.pseg, w.poff, w.pseq = s, dataStart, 0
 	w.begun = q.cfg.Now()
 	w.own = append(w.own, s) // the old one stays held: the helper may be looking at it
@@ -194,7 +194,7 @@ func (q *Queue) publishBlock(b *Block) {
 		w.unflushed = append(w.unflushed, seg)
 		w.sealing = append(w.sealing, seg)
 		w.seg, w.m, w.off = next, next.mu.m, dataStart
-		w.step = dataStart + q.stepBytes(next)
+		w.step, w.fresh = dataStart+q.stepBytes(next), dataStart
 		w.pseg, w.pseq = next, 0
 		w.begun = q.cfg.Now()
 		q.kickHelper()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"strings"
 
 	"github.com/pawl-go/pawl/queue"
 )
@@ -94,4 +95,60 @@ func ExampleTailer_Next() {
 	i, p, err := t.Next(context.Background())
 	fmt.Printf("%s %s %v\n", i, p, err)
 	// Output: 1:0 news <nil>
+}
+
+// Go on where the last tailer of a name has committed.
+func ExampleQueue_NewNamedTailer() {
+	dir, err := os.MkdirTemp("", "queue")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	q, err := queue.Open(dir, queue.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = q.Close() }()
+	if _, err := q.AppendBatch([]byte("one"), []byte("two")); err != nil {
+		log.Fatal(err)
+	}
+
+	for range 2 {
+		t, err := q.NewNamedTailer("billing", queue.PositionOptions{HoldBack: true})
+		if err != nil {
+			log.Fatal(err)
+		}
+		i, p, err := t.Next(context.Background())
+		fmt.Printf("%s %s %v\n", i, p, err)
+		if err := t.Commit(); err != nil { // without it, "one" would come again
+			log.Fatal(err)
+		}
+		if err := t.Close(); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// 1:0 one <nil>
+	// 1:1 two <nil>
+}
+
+// Find an entry by halving: the entries are in the order of what is compared.
+func ExampleQueue_Search() {
+	dir, err := os.MkdirTemp("", "queue")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	q, err := queue.Open(dir, queue.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = q.Close() }()
+	if _, err := q.AppendBatch([]byte("apple"), []byte("cherry"), []byte("plum")); err != nil {
+		log.Fatal(err)
+	}
+
+	i, found, err := q.Search(func(_ queue.Index, p []byte) int { return strings.Compare(string(p), "cherry") })
+	fmt.Println(i, found, err)
+	// Output: 1:1 true <nil>
 }

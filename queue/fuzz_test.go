@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"testing"
@@ -90,6 +91,74 @@ func FuzzOpen(f *testing.F) {
 		_, ps := all(t, q, 0)
 		if len(ps) == 0 || ps[len(ps)-1] != "goes on" {
 			t.Fatalf("%q", ps)
+		}
+		mustClose(t, q)
+	})
+}
+
+// FuzzReadPosition: whatever the bytes, the file of a position is read as it was
+// written, or refused.
+func FuzzReadPosition(f *testing.F) {
+	b := make([]byte, positionBytes)
+	copy(b, positionHeader{holdBack: true, created: 5}.encode())
+	copy(b[slotOffset(0):], positionSlot{count: 1, next: 7, at: 9}.encode())
+	f.Add(b)
+	f.Add(b[:600])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		st, err := readPosition(bytes.NewReader(b), "p")
+		if err != nil {
+			if _, ok := errors.AsType[*PositionError](err); !ok {
+				t.Fatal(err)
+			}
+			return
+		}
+		if got := b[slotOffset(st.newest):][:24]; !bytes.Equal(got, st.slot.encode()[:24]) {
+			t.Fatalf("%+v is not what stands there", st)
+		}
+	})
+}
+
+// FuzzApply: a copy takes a block as it was read, or not at all, and never stops
+// working.
+func FuzzApply(f *testing.F) {
+	src, err := Open("src", Config{CycleBytes: 8 << 10, FS: memfs.New(), Logger: quiet(), FlushEvery: time.Hour})
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer func() { _ = src.Close() }()
+	for k := range 5 {
+		mustAppend(f, src, content(k))
+	}
+	head, err := src.Head(1)
+	if err != nil {
+		f.Fatal(err)
+	}
+	br := src.NewBlockReader(Place{})
+	defer br.Close()
+	whole, ok, err := br.TryNext(8 << 10)
+	if err != nil || !ok {
+		f.Fatal(ok, err)
+	}
+	f.Add(whole.Bytes, whole.Offset, whole.Entries, false)
+	f.Add(whole.Bytes[:32], whole.Offset, uint32(1), true)
+	f.Fuzz(func(t *testing.T, b []byte, off int64, entries uint32, end bool) {
+		q, err := Open("q", Config{CycleBytes: 8 << 10, FS: memfs.New(), Logger: quiet(), FlushEvery: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustBar(t, q)
+		if err := q.BeginCycle(head); err != nil {
+			t.Fatal(err)
+		}
+		err = q.Apply(Block{Cycle: 1, Offset: off, Entries: entries, End: end, Bytes: b})
+		if err != nil && !errors.Is(err, ErrBadBlock) && !errors.Is(err, ErrPlace) {
+			t.Fatal(err)
+		}
+		if err == nil && !bytes.HasPrefix(whole.Bytes, b) {
+			t.Fatal("a block that the source never had")
+		}
+		if err != nil && q.Last() != 0 {
+			t.Fatalf("refused, but the queue ends at %s", q.Last())
 		}
 		mustClose(t, q)
 	})

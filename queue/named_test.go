@@ -231,6 +231,37 @@ func TestPositionFileDamage(t *testing.T) {
 	}
 }
 
+// TestFailedSyncOfAPositionIsFinal, and concerns nothing else.
+func TestFailedSyncOfAPositionIsFinal(t *testing.T) {
+	fsys := memfs.New()
+	q, err := Open("q", Config{CycleBytes: 8 << 10, FS: fsys, Logger: quiet(), FlushEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := q.OpenPosition("p", PositionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys.FailSync(func(name string) error {
+		if strings.HasPrefix(name, "p"+positionSuffix) {
+			return errDisk
+		}
+		return nil
+	})
+	if err := p.Sync(); !errors.Is(err, errDisk) {
+		t.Fatalf("Sync: %v", err)
+	}
+	fsys.FailSync(nil)
+	if err := p.Sync(); !errors.Is(err, errDisk) {
+		t.Fatalf("Sync after a failed one: %v", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, q, "x")
+	mustClose(t, q)
+}
+
 // TestPositionIsSetBack: a power cut costs entries that a named tailer had read
 // and committed; the ones that get their indexes then are not passed over.
 func TestPositionIsSetBack(t *testing.T) {

@@ -33,7 +33,8 @@ type Position struct {
 		file   File
 		header positionHeader
 		slot   positionSlot
-		slots  int // written so far: the next one goes to the other place
+		slots  int   // written so far: the next one goes to the other place
+		failed error // of a flush
 	}
 }
 
@@ -163,16 +164,22 @@ func (p *Position) Set(next Index) error {
 	return nil
 }
 
-// Sync makes the position survive a power cut.
+// Sync makes the position survive a power cut. An error is final: the next Sync
+// could succeed and would prove nothing. Close the position and open it again, and
+// it says what it is.
 func (p *Position) Sync() error {
 	p.mu.Lock()
-	f := p.mu.file
-	p.mu.Unlock()
-	if f == nil {
-		return fmt.Errorf("sync position %q of queue %s: %w", p.name, p.q.path, ErrClosed)
+	defer p.mu.Unlock() // held across the flush: Close must not come in between
+	err := p.mu.failed
+	if p.mu.file == nil {
+		err = ErrClosed
 	}
-	if err := f.Sync(); err != nil {
-		return &FlushError{Path: p.q.filePath(p.name + positionSuffix), Durable: p.q.Durable(), Err: err}
+	if err == nil {
+		err = p.mu.file.Sync()
+		p.mu.failed = err
+	}
+	if err != nil {
+		return fmt.Errorf("sync position %q of queue %s: %w", p.name, p.q.path, err)
 	}
 	return nil
 }

@@ -99,7 +99,9 @@ func Open(dir string, cfg Config) (*Queue, error) {
 	}
 	q.owned.Go(q.help)
 	q.owned.Go(q.flushBehind)
-	q.owned.Go(q.announce)
+	if _, ok := q.w.seg.mu.file.(sleeper); ok {
+		q.owned.Go(q.announce)
+	}
 	if cfg.RollEvery > 0 || cfg.Retain != (Retention{}) {
 		q.owned.Go(q.tend)
 	}

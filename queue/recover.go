@@ -300,6 +300,7 @@ func (r *recovering) begin() (*segment, error) {
 	q.prep.top = s.cycle
 	w.seg, w.m, w.off, w.limit = s, s.mu.m, off, s.size-entryHeader
 	w.pseg, w.poff, w.pseq = s, off, seq
+	w.fresh = dataStart
 	w.begun = r.begun(s, off)
 	w.own = append(w.own, s)
 	return s, nil

@@ -134,10 +134,14 @@ func TestRollByTime(t *testing.T) {
 	}
 	c.add(72 * time.Hour)
 	tend(NewIndex(4, 0)) // empty cycles do not roll
+	if err := q.OpenCyclesWith([]byte("note")); err != nil {
+		t.Fatal(err)
+	}
 	if err := errors.Join(q.Roll(), q.Roll()); err != nil {
 		t.Fatal(err)
 	}
-	tend(NewIndex(5, 0))
+	c.add(48 * time.Hour)
+	tend(NewIndex(5, 1)) // nor do those that have a note only
 	if rep, err := Verify(dir, CheckOptions{}); err != nil || len(rep.Problems) > 0 {
 		t.Fatalf("verify: %+v %v", rep.Problems, err)
 	}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -46,7 +47,10 @@ func (q *Queue) tend() {
 
 func (q *Queue) tendAt(now time.Time) {
 	if every := q.cfg.RollEvery; every > 0 {
-		q.warn("roll by time", "", q.rollIf(func(w *writer) bool { return rollDue(w.begun, now, every) }))
+		err := q.rollIf(func(w *writer) bool { return rollDue(w.begun, now, every) })
+		if _, barred := errors.AsType[*BarredError](err); !barred { // a copy rolls with its source
+			q.warn("roll by time", "", err)
+		}
 	}
 	if q.cfg.Retain != (Retention{}) {
 		q.warn("retain", "", q.retain(now))
@@ -82,7 +86,7 @@ func (q *Queue) rollIf(due func(*writer) bool) error {
 			w.Unlock()
 			return nil
 		}
-		if w.off == dataStart { // nothing to end; it begins when it is used
+		if w.off == w.fresh { // nothing to end; it begins when it is used
 			w.begun = q.cfg.Now()
 			w.Unlock()
 			return nil

@@ -13,7 +13,7 @@ import (
 // when nothing has come for a second it sleeps until the appender wakes it.
 const (
 	spinLeast  = 2 * time.Microsecond
-	spinMost   = 500 * time.Microsecond
+	spinMost   = 200 * time.Microsecond
 	yields     = 50
 	pollFirst  = 20 * time.Microsecond
 	pollMost   = time.Millisecond
@@ -31,12 +31,12 @@ type sleeper interface {
 	WakeOn(m []byte, off int64)
 }
 
-// spinning learns how long it pays to spin: twice as long each time the wait was
-// over while hot, half as long when it was not.
+// spinning learns how long it pays to spin: twice as long each time the whole
+// wait was no longer than it may ever spin, half as long when it was.
 type spinning time.Duration
 
-func (s *spinning) learn(hot bool) {
-	if hot {
+func (s *spinning) learn(waited time.Duration) {
+	if waited <= spinMost {
 		*s = min(max(*s, spinning(spinLeast))*2, spinning(spinMost))
 	} else {
 		*s = max(*s/2, spinning(spinLeast))
@@ -45,22 +45,21 @@ func (s *spinning) learn(hot bool) {
 
 // poll waits for another process to append.
 func (t *Tailer) poll(ctx context.Context, try func() (bool, error)) error {
-	hot, err := t.spinOn(ctx)
-	if err != nil {
+	began := time.Now()
+	if err := t.spinOn(ctx); err != nil {
 		return err
 	}
-	t.spin.learn(hot)
 	var timer *time.Timer
-	pause, began := pollFirst, time.Now()
-	checked := began
+	pause, checked := pollFirst, began
 	for {
 		if ok, err := try(); ok || err != nil {
+			t.spin.learn(time.Since(began))
 			return err
 		}
 		if err := t.c.checkLength(); err != nil {
 			return t.failed(err)
 		}
-		if time.Since(checked) >= coldLook {
+		if time.Since(checked) >= coldAfter {
 			checked = time.Now()
 			if err := t.checkReplaced(); err != nil {
 				return t.failed(err)
@@ -87,8 +86,8 @@ func (t *Tailer) poll(ctx context.Context, try func() (bool, error)) error {
 	}
 }
 
-// spinOn is the hot part of a wait; it says whether something has come.
-func (t *Tailer) spinOn(ctx context.Context) (bool, error) {
+// spinOn is the hot part of a wait.
+func (t *Tailer) spinOn(ctx context.Context) error {
 	for n := range yields + 1 {
 		if t.c.s != nil && t.c.m != nil {
 			limit := time.Duration(0)
@@ -97,17 +96,17 @@ func (t *Tailer) spinOn(ctx context.Context) (bool, error) {
 			}
 			there, err := t.c.watch(limit)
 			if there || err != nil {
-				return there, err
+				return err
 			}
 		} else if n > 0 {
-			return false, nil // there is no cycle to look at yet
+			return nil // there is no cycle to look at yet
 		}
-		if err := ctx.Err(); err != nil {
-			return false, t.ended(ctx)
+		if ctx.Err() != nil {
+			return t.ended(ctx)
 		}
 		runtime.Gosched()
 	}
-	return false, nil
+	return nil
 }
 
 // watch looks at the word at the cursor until something is there, for so long.
@@ -138,9 +137,24 @@ func (t *Tailer) sleepCold(ctx context.Context) bool {
 	if !ok || t.c.m == nil {
 		return false
 	}
-	stop := context.AfterFunc(ctx, func() { f.WakeOn(t.c.m, t.c.off) })
-	f.SleepOn(t.c.m, t.c.off, coldLook)
-	stop()
+	m, off := t.c.m, t.c.off
+	awake, woken := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(woken)
+		for { // the first time may be just before we sleep
+			f.WakeOn(m, off)
+			select {
+			case <-awake:
+				return
+			case <-time.After(pollMost):
+			}
+		}
+	})
+	f.SleepOn(m, off, coldLook)
+	close(awake)
+	if !stop() {
+		<-woken // before the mapping can go
+	}
 	return true
 }
 
@@ -169,7 +183,7 @@ func (q *Queue) announce() {
 }
 
 // announceNext waits for the next entry and wakes those who sleep on its place;
-// false when the queue closes, or when nobody can sleep on its files.
+// false when the queue closes.
 func (q *Queue) announceNext(wake chan struct{}) bool {
 	q.waiting.add(wake)
 	defer q.waiting.remove(wake)
@@ -182,10 +196,6 @@ func (q *Queue) announceNext(wake chan struct{}) bool {
 		return false
 	}
 	defer q.release(s)
-	sl, ok := f.(sleeper)
-	if !ok || m == nil {
-		return false
-	}
 	if uint32(loadWord(m, off)) == 0 {
 		select {
 		case <-wake:
@@ -193,6 +203,6 @@ func (q *Queue) announceNext(wake chan struct{}) bool {
 			return false
 		}
 	}
-	sl.WakeOn(m, off)
+	f.(sleeper).WakeOn(m, off) // see Open
 	return true
 }
