@@ -89,12 +89,18 @@ func (c *Checker) pending() string {
 
 // recent keeps the newest events, for timelines.
 type recent struct {
-	ring [4096]trace.Event
+	ring []trace.Event // of remembered events at most
 	n    int
 }
 
+const remembered = 4096
+
 func (r *recent) add(e *trace.Event) {
-	r.ring[r.n%len(r.ring)] = *e
+	if len(r.ring) < remembered {
+		r.ring = append(r.ring, *e)
+	} else {
+		r.ring[r.n%remembered] = *e
+	}
 	r.n++
 }
 
@@ -111,7 +117,7 @@ func (r *recent) about(e *trace.Event, caller map[spec.ID]spec.ID) []trace.Event
 	}
 	var found []trace.Event
 	for i := r.n - 2; i >= max(0, r.n-len(r.ring)) && len(found) < lines; i-- {
-		x := &r.ring[i%len(r.ring)]
+		x := &r.ring[i%remembered]
 		whole := x.Kind == trace.Open || x.Kind == trace.Epoch || x.Kind == trace.Fail || x.Kind == trace.Leave
 		if whole || ids[x.ID] || ids[x.By.ID] || e.Actor != "" && x.Actor == e.Actor {
 			found = append(found, *x)
