@@ -242,6 +242,7 @@ func (q *Queue) notice(n core.Notice) {
 		}
 		n.Text = "this host is a " + n.Text
 	}
+	q.broadcast()
 	if n.Kind == core.NoticeForced {
 		q.results.report(n.Reports)
 	}

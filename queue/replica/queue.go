@@ -286,6 +286,7 @@ func (q *Queue) step(ev core.Event, pieces []piece) {
 
 // tended does what is done at a steady pace. mu is held.
 func (q *Queue) tended() {
+	q.broadcast()
 	q.step(core.Flushed{Through: q.mu.q.Durable()}, nil)
 	if q.holdBack == nil {
 		return

@@ -203,12 +203,18 @@ func (r *Replica) designated(best Mark, followed HostID) bool {
 
 // need is how many hosts must promise this host an epoch: q, but the source of a
 // single queue that has promised nobody else needs only itself, since no other
-// host can have been promised one without it.
+// host can have been promised one without it; but by force, which shows as a
+// later epoch at somebody.
 func (r *Replica) need() int {
-	if r.hard.Single && r.hard.Promised.Host == r.cfg.Self {
-		return 1
+	if !r.hard.Single || r.hard.Promised.Host != r.cfg.Self {
+		return r.q
 	}
-	return r.q
+	for _, p := range r.peers {
+		if r.reachable(p) && r.hard.Promised.Less(p.state.Promised) {
+			return r.q
+		}
+	}
+	return 1
 }
 
 // ask sends out what has not been asked yet, and counts the answers.

@@ -149,7 +149,8 @@ func (r *Replica) onBegin(p *peer, m *Message) {
 		r.violation(p, fmt.Sprintf("begins behind %v, which is not here", m.Index))
 		return
 	}
-	if !m.Lossy && !m.Restart && m.Index < r.counted {
+	force := fo.donor && r.campaign.force
+	if !m.Lossy && !m.Restart && !force && m.Index < r.counted {
 		r.notice(Notice{Kind: NoticeRefused, Peer: p.id, Text: fmt.Sprintf(
 			"the source in epoch %v lacks entries behind %v, and here entries up to %v count: not followed; one of the two histories is wrong", fo.epoch, m.Index, r.counted)})
 		r.stopFollowing("what counts here is missing there")

@@ -529,7 +529,7 @@ func (s *sim) heal() {
 			h.flush(len(h.log))
 		}
 		s.tick()
-		if h := s.any(); round > 50 && s.source() == nil && (h.trusted() || s.opts.forces) {
+		if h := s.any(); s.stuck(round, h) {
 			s.command(h, func(id uint64) Event { return TakeOver{ID: id, Force: s.opts.forces} })
 		}
 		if h := s.source(); h != nil && round < 150 && round%10 == 0 {
@@ -546,6 +546,15 @@ func (s *sim) heal() {
 		s.t.Logf("host %d: %v epoch %v source %d last %v counted %v trust %v locked %v %q waits for %v", h.id, st.Role, st.Epoch, st.Source, st.Last, st.Counted, st.Trust, st.Locked, st.Why, st.WaitsFor)
 	}
 	s.fail("the hosts do not come to agree")
+}
+
+// stuck reports whether somebody must tell h to take over: when there is no source,
+// or when force has made two histories of which one must be given up.
+func (s *sim) stuck(round int, h *simHost) bool {
+	if s.opts.forces {
+		return round > 50 && s.source() == nil || round > 100 && round < 140 && round%4 == 0 && h.r.sourceHost() == 0
+	}
+	return round > 50 && s.source() == nil && h.trusted()
 }
 
 func (s *sim) source() *simHost {

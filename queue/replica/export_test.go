@@ -1,0 +1,28 @@
+package replica
+
+import "errors"
+
+// Kill ends a host as the death of its process would: nothing is written down as
+// safe any more. What the operating system has stays.
+func (h *Host) Kill() error {
+	h.cancel()
+	if h.listener != nil {
+		_ = h.listener.Close()
+	}
+	for _, l := range h.links {
+		l.hang()
+	}
+	for _, q := range h.queues {
+		q.mu.Lock()
+		q.end(errors.New("killed"))
+		q.mu.Unlock()
+	}
+	h.owned.Wait()
+	var errs []error
+	for _, q := range h.queues {
+		errs = append(errs, q.stop())
+	}
+	close(h.quit)
+	h.told.Wait()
+	return errors.Join(errs...)
+}
