@@ -49,8 +49,9 @@ soak: ## KILLS=1000 times kill -9 over bank, counter and flights; nothing lost, 
 histories: ## what CLIENTS=8 are told over KILLS=1000 times kill -9 is linearizable
 	$(GO) run ./examples/histories --kills $(KILLS) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(SEED),--seed $(SEED))
 
-sim: ## 10,000 random programs with failures, on virtual time and a simulated disk; SEED=42 tells of one
+sim: ## 10,000 random programs with failures, on virtual time and a simulated disk, and the faults; SEED=42 tells of one program
 	$(GO) test ./internal/sim/program -count=1 -timeout 60m -v -run 'TestPrograms$$' $(if $(SEED),-seed $(SEED),-programs 10000)
+	$(if $(SEED),,$(GO) test ./internal/sim/program -count=1 -tags mutants -v -run TestMutants)
 
 bench: ## the durable counter, both durabilities, beside a bare probe; and beside DBOS Transact
 	$(GO) build -o bin/pawl ./cmd/pawl

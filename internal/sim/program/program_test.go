@@ -112,7 +112,7 @@ func report(t *testing.T, s uint64, p *program.Program, r *program.Result) {
 // TestRepeats: a seed gives the same run every time, to the last event of its
 // trace.
 func TestRepeats(t *testing.T) {
-	for s := range uint64(100) {
+	for s := *from; s < *from+uint64(*programs)/3; s++ {
 		p := program.Random(s)
 		one, two := program.Record(t, p), program.Record(t, p)
 		for i := range max(len(one.Points), len(two.Points)) {
