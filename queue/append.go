@@ -180,6 +180,10 @@ func (q *Queue) lockFor(need int64) error {
 			w.Unlock()
 			return fmt.Errorf("append to queue %s: %w", q.path, err)
 		}
+		if q.neverFits(need) {
+			w.Unlock()
+			return q.refuse(int(need - entryHeader))
+		}
 		if w.next != nil {
 			q.roll()
 			w.Unlock()
@@ -190,6 +194,13 @@ func (q *Queue) lockFor(need int64) error {
 			return fmt.Errorf("append to queue %s: %w", q.path, err)
 		}
 	}
+}
+
+// neverFits says whether an entry does not even fit behind the note that each
+// cycle begins with. The writer is locked.
+func (q *Queue) neverFits(need int64) bool {
+	w := &q.w
+	return w.off == w.fresh && w.fresh > dataStart && w.off+need > max(q.cfg.CycleBytes, w.seg.size)-entryHeader
 }
 
 // roll ends the cycle at the reserving cursor and goes on in the prepared one.

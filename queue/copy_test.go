@@ -250,6 +250,63 @@ func TestASnapshotBeginsAnywhere(t *testing.T) {
 	}
 }
 
+// TestTheNoteOfACycleTakesRoom from the largest entry, which is refused and not
+// tried in one cycle after the other.
+func TestTheNoteOfACycleTakesRoom(t *testing.T) {
+	q := mustOpen(t, t.TempDir(), small())
+	note := []byte("epoch 7")
+	if err := q.OpenCyclesWith(note); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, q, "x")
+	largest := MaxEntry(small().CycleBytes)
+	for _, appendOne := range []func([]byte) (Index, error){q.Append, q.AppendNote} {
+		if i, err := appendOne(make([]byte, largest-1)); !errors.Is(err, ErrTooLarge) {
+			t.Fatalf("the largest entry and a note: %s %v", i, err)
+		}
+	}
+	if i := mustAppend(t, q, string(make([]byte, largest-int(entrySize(len(note)+1))))); i.Seq() != 1 || i.Cycle() > 3 {
+		t.Fatalf("what fits behind a note is %s", i)
+	}
+	if err := q.OpenCyclesWith(make([]byte, 8<<10)); !errors.Is(err, ErrTooLarge) {
+		t.Fatalf("a note of 8 KiB: %v", err)
+	}
+}
+
+// TestASuccessorBeginsCyclesOfItsOwn: what the old source had begun is dropped.
+func TestASuccessorBeginsCyclesOfItsOwn(t *testing.T) {
+	src := mustOpen(t, t.TempDir(), small())
+	mustAppend(t, src, "x")
+	dir := t.TempDir()
+	q := mustOpen(t, dir, small())
+	mustBar(t, q)
+	br := src.NewBlockReader(Place{})
+	defer br.Close()
+	if err := follow(q, br, src, 8<<10); err != nil {
+		t.Fatal(err)
+	}
+	begun := CycleHead{Cycle: 2, Bytes: 32 << 10, Salt: 12345, Created: someday}
+	if err := errors.Join(q.BeginCycle(begun), q.BeginCycle(begun)); err != nil {
+		t.Fatal(err)
+	}
+	for q.Last().Cycle() < 2 {
+		if _, err := q.AppendNote(make([]byte, 5000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h, err := q.Head(2); err != nil || h.Salt == begun.Salt {
+		t.Fatalf("it goes on in %+v, %v", h, err)
+	}
+	if err := q.Unbar(); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, q, "y")
+	mustClose(t, q)
+	if rep, err := Verify(dir, CheckOptions{}); err != nil || rep.Damaged() {
+		t.Fatalf("verify: %+v %v", rep.Problems, err)
+	}
+}
+
 // TestBarWaitsForOpenSlots and lets nobody in meanwhile.
 func TestBarWaitsForOpenSlots(t *testing.T) {
 	q := mustOpen(t, t.TempDir(), small())

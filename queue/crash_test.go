@@ -59,7 +59,7 @@ func (m *model) step(r *rand.Rand, q *Queue) error {
 			m.batch = append(m.batch, size)
 		}
 	}
-	switch r.IntN(8) {
+	switch r.IntN(12) {
 	case 0:
 		last := q.Last()
 		if err := q.WaitDurable(context.Background(), last); err != nil {
@@ -94,6 +94,12 @@ func (m *model) step(r *rand.Rand, q *Queue) error {
 			return err
 		}
 		note(i, p)
+	case 3:
+		if r.IntN(3) == 0 {
+			return q.Roll()
+		}
+		_, err := q.AppendNote(payload()[:2])
+		return err
 	default:
 		p := payload()
 		i, err := q.Append(p)

@@ -32,12 +32,22 @@ func (q *Queue) lockForNote(need int64) error {
 		if w.off+need <= w.room() {
 			return nil
 		}
-		if w.next != nil {
+		if q.neverFits(need) {
+			w.Unlock()
+			return q.refuse(int(need - entryHeader))
+		}
+		next := w.next
+		if next != nil && !next.copied {
 			q.roll()
 			w.Unlock()
 			continue
 		}
 		w.Unlock()
+		if next != nil { // begun by another source, which this one succeeds
+			q.prep.mu.Lock()
+			q.prep.discard(q)
+			q.prep.mu.Unlock()
+		}
 		if err := q.prep.make(q); err != nil {
 			return err
 		}
@@ -61,7 +71,8 @@ func (q *Queue) writeNote(p []byte) *pending {
 
 // OpenCyclesWith makes p the note that each cycle begins with from the next one
 // on, so that whoever has a cycle has the note that it stands under. Nil ends
-// that. It must be much smaller than a cycle.
+// that. It must be much smaller than a cycle, and makes the largest entry smaller
+// by its own size, rounded up to 8 bytes, and 16.
 func (q *Queue) OpenCyclesWith(p []byte) error {
 	if limit := MaxEntry(MinCycleBytes) / 4; len(p) > limit {
 		return fmt.Errorf("begin cycles of queue %s with a note of %d bytes: %w: the limit is %d", q.path, len(p), ErrTooLarge, limit)

@@ -25,8 +25,9 @@ import (
 //  4. The reserving cursor (w.seg, w.off) is at or ahead of the publishing
 //     cursor (w.pseg, w.poff); they are equal when no slot is open.
 //
-// Locks are taken in the order prep.mu, w, set, segment.mu; flush.mu,
-// opened and waiting are leaves. None but prep.mu and segment.mu is held across I/O.
+// Locks are taken in the order releasing, prep.mu, w, set, builder, segment.mu;
+// flush.mu, opened, teller and waiting are leaves. Those that are held across I/O
+// say so: releasing, touching, prep.mu, builder, segment.mu.
 type Queue struct {
 	dir      Dir
 	path     string
