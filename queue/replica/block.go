@@ -142,6 +142,21 @@ func (p *piece) from(off int64) error {
 	return nil
 }
 
+// cutEnd takes the entry that ends the cycle off the block, as a block of its own;
+// nil if there is none.
+func (p *piece) cutEnd() *queue.Block {
+	b := &p.block
+	if !b.End {
+		return nil
+	}
+	n := len(b.Bytes) - entryHeader
+	end := &queue.Block{
+		Cycle: b.Cycle, Offset: b.Offset + int64(n), Seq: b.Seq + b.Entries, End: true, Bytes: b.Bytes[n:],
+	}
+	b.Bytes, b.End = b.Bytes[:n], false
+	return end
+}
+
 const headBytes = 28
 
 func appendHead(b []byte, h queue.CycleHead) []byte {

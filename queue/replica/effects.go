@@ -84,33 +84,45 @@ func (q *Queue) apply(pieces []piece) error {
 		return err
 	}
 	for k := range pieces {
-		p := &pieces[k]
-		at := q.mu.q.Place()
-		if p.block.Entries == 0 && p.block.Cycle < at.Index.Cycle() {
-			continue // the cycle has ended here already
-		}
-		if err := q.mu.q.BeginCycle(p.head); err != nil {
-			return err
-		}
-		at = q.mu.q.Place()
-		if at.Index.Cycle() == p.block.Cycle && p.block.Offset < at.Offset {
-			if err := p.from(at.Offset); err != nil {
-				return err
-			}
-		}
-		if len(p.block.Bytes) == 0 {
-			continue
-		}
-		if p.block.End {
-			if err := q.mu.q.BeginCycle(p.next); err != nil {
-				return err
-			}
-		}
-		if err := q.mu.q.Apply(p.block); err != nil {
+		if err := q.applyPiece(&pieces[k]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (q *Queue) applyPiece(p *piece) error {
+	inner := q.mu.q
+	if p.block.Entries == 0 && p.block.Cycle < inner.Place().Index.Cycle() {
+		return nil // the cycle has ended here already
+	}
+	if err := inner.BeginCycle(p.head); err != nil {
+		return err
+	}
+	at := inner.Place()
+	if at.Index.Cycle() == p.block.Cycle && p.block.Offset < at.Offset {
+		if err := p.from(at.Offset); err != nil {
+			return err
+		}
+	}
+	end := p.cutEnd()
+	if len(p.block.Bytes) > 0 {
+		if err := inner.Apply(p.block); err != nil {
+			return err
+		}
+	}
+	if end == nil {
+		return nil
+	}
+	// Until the cycle has its first entry, the next one would replace it.
+	err := inner.BeginCycle(p.next)
+	if err == nil {
+		err = inner.Apply(*end)
+	}
+	if p.block.Entries > 0 {
+		return nil // they are there; the end comes again before what is behind it
+	}
+	return err
 }
 
 // appendControl appends a note of the core. What lies in a cycle copied from
