@@ -136,11 +136,11 @@ func (p *parser) context(n *yaml.Node) {
 		"baseSinkPath":   func(n *yaml.Node) { c.BaseSinkPath = p.path(n, "baseSinkPath") },
 		"heartbeatIntervalMs": func(n *yaml.Node) {
 			beat = n
-			c.HeartbeatInterval = p.millis(n, "heartbeatIntervalMs", 1)
+			c.HeartbeatInterval = p.millis(n, "heartbeatIntervalMs")
 		},
 		"heartbeatTimeoutMs": func(n *yaml.Node) {
 			beat = n
-			c.HeartbeatTimeout = p.millis(n, "heartbeatTimeoutMs", 1)
+			c.HeartbeatTimeout = p.millis(n, "heartbeatTimeoutMs")
 		},
 		"secretFile": func(n *yaml.Node) { c.SecretFile = p.word(n, "secretFile") },
 		"tls":        p.tls,
@@ -178,8 +178,8 @@ func (p *parser) path(n *yaml.Node, what string) string {
 }
 
 // millis reads a time in milliseconds, up to a day.
-func (p *parser) millis(n *yaml.Node, what string, low int64) time.Duration {
-	return time.Duration(p.number(n, what, low, 86_400_000)) * time.Millisecond
+func (p *parser) millis(n *yaml.Node, what string) time.Duration {
+	return time.Duration(p.number(n, what, 1, 86_400_000)) * time.Millisecond
 }
 
 func (p *parser) host(key, n *yaml.Node) {

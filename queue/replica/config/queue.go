@@ -39,7 +39,7 @@ func (p *parser) queue(key, n *yaml.Node) {
 		"maxGap":     func(n *yaml.Node) { s.limit = p.limit(n) },
 		"counting":   func(n *yaml.Node) { s.counting = int(p.number(n, "counting", 1, core.MaxHosts)) },
 		"whenOver":   func(n *yaml.Node) { s.whenOver = p.choice(n, "whenOver", "wait", "fail", "flush") },
-		"patienceMs": func(n *yaml.Node) { s.patience = p.millis(n, "patienceMs", 1) },
+		"patienceMs": func(n *yaml.Node) { s.patience = p.millis(n, "patienceMs") },
 	}
 	for name, read := range known {
 		known[name] = func(n *yaml.Node) {
@@ -115,7 +115,7 @@ func (p *parser) limit(n *yaml.Node) core.Limit {
 	p.fields(n, "maxGap", map[string]func(*yaml.Node){
 		"messages": func(n *yaml.Node) { l.Messages = uint64(p.number(n, "messages", 1, math.MaxInt64)) },
 		"bytes":    func(n *yaml.Node) { l.Bytes = uint64(p.number(n, "bytes", 1, math.MaxInt64)) },
-		"ageMs":    func(n *yaml.Node) { l.Age = p.millis(n, "ageMs", 1) },
+		"ageMs":    func(n *yaml.Node) { l.Age = p.millis(n, "ageMs") },
 	})
 	return l
 }

@@ -54,4 +54,9 @@
 // one at the start of each cycle. It writes Hard to a file of its own, with a
 // check and the boot id of the machine, by writing a new one, flushing it, and
 // renaming it. Retention deletes nothing above [Status].Keep.
+//
+// What stands on it meets it in few places: the configuration makes a [Config];
+// a command line and an elected take-over say [TakeOver] and [Switch]; whoever
+// waits for copies listens to [Counted], and tailers read up to it; gauges are
+// [Status] and [Notice].
 package core

@@ -74,8 +74,6 @@ func newHistory(l Log) (*history, error) {
 // last is the index of the last entry, kept or released; 0: none.
 func (h *history) last() queue.Index { return h.at(h.count) }
 
-func (h *history) empty() bool { return h.count == 0 }
-
 // mark is the end of the history.
 func (h *history) mark() Mark { return Mark{h.epochAt(h.last()), h.last()} }
 

@@ -87,12 +87,11 @@ type Hang struct {
 	Why  string
 }
 
-// TellUp and TellDown are to be passed to each Replica that the two hosts share,
-// as PeerUp and PeerDown, in their order.
-type (
-	TellUp   struct{ Conn uint64 }
-	TellDown struct{ Conn uint64 }
-)
+// TellUp is to be passed on as PeerUp, to each Replica that the two hosts share.
+type TellUp struct{ Conn uint64 }
+
+// TellDown is to be passed on as PeerDown, in its order with TellUp.
+type TellDown struct{ Conn uint64 }
 
 func (LinkTick) linkEvent()   {}
 func (LinkUp) linkEvent()     {}

@@ -317,7 +317,7 @@ func (s *scenario) damage() {
 func (s *scenario) history() {
 	h := s.ids()[0]
 	h.kill()
-	for _, word := range strings.Fields(s.d.Input) {
+	for word := range strings.FieldsSeq(s.d.Input) {
 		i := h.next()
 		h.log = append(h.log, Entry{Index: i, Payload: []byte(word)})
 	}
