@@ -11,6 +11,7 @@ import (
 // stands for everything below. Arrows point down only.
 var arrows = map[string][]string{
 	"queue":             {"queue/..."},
+	"service":           {"queue/..."},
 	"mesh":              {"mesh/..."},
 	"engine":            {"engine/chain", "engine/trace"},
 	"engine/chain":      {"engine"},
@@ -39,6 +40,7 @@ var confined = []struct {
 	why    string
 }{
 	{"github.com/cockroachdb/pebble", []string{"engine/local"}, "only the local engine has a store"},
+	{"github.com/hashicorp/memberlist", []string{"mesh/gossip"}, "gossip is for who asks for it"},
 	{"github.com/spf13/cobra", []string{"cmd", "queue/queuecmd"}, "flags are the command line's"},
 }
 
