@@ -7,10 +7,10 @@ SEED   ?=
 ROUNDS ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo20 test mutants race lint fmt race20 soak histories bench fuzz spec sim clean
+.PHONY: help demo demo20 test mutants race lint fmt race20 soak soak-queue histories bench fuzz spec sim clean
 
 help: ## list these targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## the airline: 20,000 flights, 20 times kill -9, and a verdict
 	$(GO) run ./examples/flights/cmd/airline $(if $(SEED),--seed $(SEED))
@@ -45,6 +45,10 @@ race20: ## all tests with the race detector, ROUNDS=20 times in a row
 
 soak: ## KILLS=1000 times kill -9 over bank, counter and flights; nothing lost, nothing doubled
 	$(GO) run ./examples/soak --kills $(KILLS) $(if $(SEED),--seed $(SEED))
+
+soak-queue: ## KILLS=1000 times kill -9 over three hosts that copy a queue, the network failing; nothing lost, all the same
+	$(GO) build -o bin/queuesoak ./queue/replica/soak/cmd/queuesoak
+	bin/queuesoak --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
 histories: ## what CLIENTS=8 are told over KILLS=1000 times kill -9 is linearizable
 	$(GO) run ./examples/histories --kills $(KILLS) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(SEED),--seed $(SEED))
