@@ -39,8 +39,8 @@ func (n *Node) accept(listener net.Listener) {
 			if err == nil {
 				return
 			}
-			_ = conn.Close() // refused already
 			n.refusedStream(conn, err)
+			_ = conn.Close() // refused already
 		})
 	}
 }

@@ -3,6 +3,8 @@ package mesh
 import (
 	"context"
 	"fmt"
+	"io"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -119,4 +121,115 @@ func BenchmarkRemoteAsk(b *testing.B) {
 			})
 		})
 	}
+}
+
+// BenchmarkBareTCP is the limit of an ask: one message there and one back, two
+// goroutines, nothing else.
+func BenchmarkBareTCP(b *testing.B) {
+	l, err := tcp{}.Listen(b.Context(), "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		io.Copy(onlyWriter{conn}, conn)
+	}()
+	conn, err := tcp{}.Dial(b.Context(), l.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	m := make([]byte, 64)
+	defer cpu(b)()
+	for range b.N {
+		if _, err := conn.Write(m); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.ReadFull(conn, m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// onlyWriter hides what io.Copy would use to leave the copying to the kernel.
+type onlyWriter struct{ io.Writer }
+
+// BenchmarkSwappedSlice is the limit of a local tell: a mutex, an append, and a
+// goroutine that takes the whole slice.
+func BenchmarkSwappedSlice(b *testing.B) {
+	var mu sync.Mutex
+	var in []envelope[add]
+	more, done := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		var batch []envelope[add]
+		for seen := 0; seen < b.N; {
+			<-more
+			mu.Lock()
+			in, batch = batch[:0], in
+			mu.Unlock()
+			seen += len(batch)
+		}
+		close(done)
+	}()
+	defer cpu(b)()
+	for i := range b.N {
+		mu.Lock()
+		in = append(in, envelope[add]{msg: add{i}})
+		first := len(in) == 1
+		mu.Unlock()
+		if first {
+			more <- struct{}{}
+		}
+	}
+	<-done
+}
+
+// BenchmarkChannel is the limit of a local ask by channels.
+func BenchmarkChannel(b *testing.B) {
+	there, back := make(chan int), make(chan int)
+	go func() {
+		for m := range there {
+			back <- m
+		}
+	}()
+	defer close(there)
+	defer cpu(b)()
+	for i := range b.N {
+		there <- i
+		<-back
+	}
+}
+
+// BenchmarkAskBehindLarge is a call on one lane while 3 MiB to another actor are
+// on their way there.
+func BenchmarkAskBehindLarge(b *testing.B) {
+	na, nb := pair(b, func(c *Config) { c.Lanes = 1 })
+	for name, h := range map[string]Handler[[]byte]{
+		"large": func(*Context, []byte) error { return nil },
+		"echo":  func(c *Context, m []byte) error { return c.Reply(m) },
+	} {
+		if _, err := Spawn(na, name, h); err != nil {
+			b.Fatal(err)
+		}
+	}
+	large, echo := At(nb, Address[[]byte]{"a", "large"}), At(nb, Address[[]byte]{"a", "echo"})
+	m, small := make([]byte, 3<<20), make([]byte, 64)
+	var asking time.Duration
+	defer cpu(b)()
+	for range b.N {
+		if err := large.Cast(b.Context(), m); err != nil {
+			b.Fatal(err)
+		}
+		begun := time.Now()
+		if _, err := Call[[]byte](b.Context(), echo, small); err != nil {
+			b.Fatal(err)
+		}
+		asking += time.Since(begun)
+	}
+	b.ReportMetric(float64(asking)/float64(b.N), "ask-ns/op")
 }

@@ -56,6 +56,11 @@ type Config struct {
 	// IncarnationFile keeps the node's incarnation, so that it grows from start to
 	// start even if the clock goes back. Empty: the clock alone decides.
 	IncarnationFile string
+	// SocketBuffer bounds, in bytes, what the kernel keeps of each connection in each
+	// direction: 128 KiB if 0, as the kernel likes if negative. A small message is
+	// late by what is there in front of it; over a long distance a lane carries at most
+	// so much in a round trip.
+	SocketBuffer int
 	// Observer: the node looks in and is no member. Peers do not list it, and it
 	// needs not listen.
 	Observer bool
@@ -122,8 +127,9 @@ func (c *Config) validate() error {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	c.SocketBuffer = cmp.Or(c.SocketBuffer, 128<<10)
 	if c.Network == nil {
-		c.Network = tcp{}
+		c.Network = tcp{max(c.SocketBuffer, 0)}
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -103,23 +103,31 @@ func newRegistry(codec Codec, types []MessageType) (*registry, error) {
 	return r, nil
 }
 
-// appendReply appends a reply's value, and says in which form and of which type.
-func (r *registry) appendReply(dst []byte, v any) (out []byte, form wire.Form, typ string, err error) {
-	if v == nil {
-		return dst, wire.Coded, "", nil
-	}
-	switch v := v.(type) {
+// replyForm says in which form a reply's value travels, and of which type it is.
+func (r *registry) replyForm(v any) (form wire.Form, typ messageType) {
+	switch v.(type) {
 	case []byte:
-		return append(dst, v...), wire.Bytes, "", nil
+		return wire.Bytes, nil
 	case string:
-		return append(dst, v...), wire.Text, "", nil
+		return wire.Text, nil
 	}
-	if t := r.byType[reflect.TypeOf(v)]; t != nil {
-		out, err = t.appendAny(dst, v)
-		return out, wire.Coded, t.Name(), err
+	return wire.Coded, r.byType[reflect.TypeOf(v)]
+}
+
+// appendReply appends a reply's value, in its form.
+func (r *registry) appendReply(dst []byte, v any, typ messageType) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return dst, nil
+	case []byte:
+		return append(dst, v...), nil
+	case string:
+		return append(dst, v...), nil
 	}
-	out, err = r.codec.Append(dst, v)
-	return out, wire.Coded, "", err
+	if typ != nil {
+		return typ.appendAny(dst, v)
+	}
+	return r.codec.Append(dst, v)
 }
 
 // decodeReply reads a reply's value as R.

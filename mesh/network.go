@@ -17,14 +17,53 @@ type Network interface {
 
 // tcp is the real network. Nagle's algorithm is off, as by Go's default: the mesh
 // batches by itself. The kernel's keepalive stays on beside the heartbeats.
-type tcp struct{}
-
-func (tcp) Listen(ctx context.Context, addr string) (net.Listener, error) {
-	lc := net.ListenConfig{KeepAlive: 15 * time.Second}
-	return lc.Listen(ctx, "tcp", addr)
+type tcp struct {
+	// buffer bounds what the kernel keeps of a connection in each direction: what is
+	// there is in front of a small message, however soon it is written. 0 leaves
+	// it to the kernel.
+	buffer int
 }
 
-func (tcp) Dial(ctx context.Context, addr string) (net.Conn, error) {
-	d := net.Dialer{KeepAlive: 15 * time.Second}
-	return d.DialContext(ctx, "tcp", addr)
+const keepAlive = 15 * time.Second
+
+func (n tcp) Listen(ctx context.Context, addr string) (net.Listener, error) {
+	lc := net.ListenConfig{KeepAlive: keepAlive}
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return tcpListener{l, n}, nil
+}
+
+func (n tcp) Dial(ctx context.Context, addr string) (net.Conn, error) {
+	d := net.Dialer{KeepAlive: keepAlive}
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return conn, n.tune(conn)
+}
+
+type tcpListener struct {
+	net.Listener
+	net tcp
+}
+
+func (l tcpListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return conn, l.net.tune(conn)
+}
+
+func (n tcp) tune(conn net.Conn) error {
+	c, ok := conn.(*net.TCPConn)
+	if !ok || n.buffer <= 0 {
+		return nil
+	}
+	if err := c.SetReadBuffer(n.buffer); err != nil {
+		return err
+	}
+	return c.SetWriteBuffer(n.buffer)
 }

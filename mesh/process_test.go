@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -35,6 +37,7 @@ func TestMain(m *testing.M) {
 func beNode(spec []string) error {
 	peer, addr, _ := strings.Cut(spec[2], "=")
 	cfg := mesh.Config{ID: spec[0], Listen: spec[1], Secret: secret, Members: mesh.Static(mesh.Peer{ID: peer, Addr: addr}), Timing: fast}
+	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	messages(&cfg)
 	n, err := mesh.Start(cfg)
 	if err != nil {
@@ -195,9 +198,9 @@ func TestHungProcess(t *testing.T) {
 
 // The cable between two machines is pulled: two network namespaces, one link.
 func TestCutCable(t *testing.T) {
-	outside, inside := cable(t)
-	a := startTCP(t, "a", func(c *mesh.Config) { c.Listen = "10.213.7.1:0"; c.Timing = fast })
-	startProcess(t, "b 10.213.7.2:7400 a="+a.Addr(), inside...)
+	net, outside, inside := cable(t)
+	a := startTCP(t, "a", func(c *mesh.Config) { c.Listen = net + ".1:0"; c.Timing = fast })
+	startProcess(t, "b "+net+".2:7400 a="+a.Addr(), inside...)
 	events := a.Subscribe()
 	defer events.Close()
 	if err := a.WaitForMembers(t.Context(), 2); err != nil {
@@ -228,10 +231,12 @@ func TestCutCable(t *testing.T) {
 	}
 }
 
-// cable makes a network namespace that a cable leads to, and returns the name of the
-// cable on this side, and the command that runs something on the other.
-func cable(t *testing.T) (outside string, inside []string) {
+// cable makes a network namespace that a cable leads to, and returns the network
+// they share, the name of the cable on this side, and the command that runs something
+// on the other.
+func cable(t *testing.T) (net, outside string, inside []string) {
 	t.Helper()
+	net = fmt.Sprintf("10.%d.%d", 200+os.Getpid()/250%50, os.Getpid()%250)
 	ns, outside := fmt.Sprint("pawl", os.Getpid()), fmt.Sprint("pawl", os.Getpid()%100000, "o")
 	if out, err := exec.CommandContext(t.Context(), "ip", "netns", "add", ns).CombinedOutput(); err != nil {
 		t.Skipf("no network namespaces here: %v %s", err, out)
@@ -242,12 +247,12 @@ func cable(t *testing.T) (outside string, inside []string) {
 	if out, err := exec.CommandContext(t.Context(), "ip", "link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", ns).CombinedOutput(); err != nil {
 		t.Skipf("no virtual cables here: %v %s", err, out)
 	}
-	run(t, "ip", "addr", "add", "10.213.7.1/24", "dev", outside)
+	run(t, "ip", "addr", "add", net+".1/24", "dev", outside)
 	run(t, "ip", "link", "set", outside, "up")
 	inside = []string{"ip", "netns", "exec", ns}
-	run(t, append(inside, "ip", "addr", "add", "10.213.7.2/24", "dev", "eth0")...)
+	run(t, append(inside, "ip", "addr", "add", net+".2/24", "dev", "eth0")...)
 	run(t, append(inside, "ip", "link", "set", "eth0", "up")...)
-	return outside, inside
+	return net, outside, inside
 }
 
 func run(t *testing.T, args ...string) {

@@ -131,17 +131,12 @@ var errCallerGone = errors.New("the caller's node was lost or restarted")
 // sendReply encodes v and sends it; what does not survive the wire is told the
 // caller instead.
 func (n *Node) sendReply(l *link, id uint64, v any) error {
-	buf := n.takeBuffer()
-	defer n.giveBuffer(buf)
-	payload, form, typ, err := n.encodeReply(buf.b[:0], v)
-	buf.b = payload
-	if err != nil {
+	frame := n.takeBuffer()
+	if err := n.encodeReply(frame, id, v); err != nil {
+		n.giveBuffer(frame)
 		n.sendRefusal(l, id, RemoteEncode, err.Error())
 		return fmt.Errorf("reply: encode %T: %w", v, err)
 	}
-	frame := n.takeBuffer()
-	frame.b = wire.AppendReply(frame.b[:0], id, 0, form, typ)
-	frame.b = wire.FinishMessage(append(frame.b, payload...), 0)
 	if size := len(frame.b); size > MaxMessage {
 		n.giveBuffer(frame)
 		n.sendRefusal(l, id, RemoteTooLarge, fmt.Sprintf("%d bytes, at most %d", size, MaxMessage))
@@ -151,13 +146,23 @@ func (n *Node) sendReply(l *link, id uint64, v any) error {
 	return nil
 }
 
-func (n *Node) encodeReply(dst []byte, v any) (out []byte, form wire.Form, typ string, err error) {
-	defer func() {
+func (n *Node) encodeReply(frame *buffer, id uint64, v any) (err error) {
+	defer func() { // a type's own functions may panic
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return n.types.appendReply(dst, v)
+	form, typ := n.types.replyForm(v)
+	name := ""
+	if typ != nil {
+		name = typ.Name()
+	}
+	frame.b = wire.AppendReply(frame.b[:0], id, 0, form, name)
+	if frame.b, err = n.types.appendReply(frame.b, v, typ); err != nil {
+		return err
+	}
+	frame.b = wire.FinishMessage(frame.b, 0)
+	return nil
 }
 
 // sendRefusal tells a caller on another node why it gets no reply.
