@@ -135,7 +135,7 @@ func (a *App) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start app %s:\n%w", a.cfg.App, err)
 	}
-	comp, err := runtime.New(runtime.Config{
+	rc := runtime.Config{
 		Name:         a.cfg.Component,
 		Types:        types,
 		Logger:       a.cfg.Logger,
@@ -143,7 +143,11 @@ func (a *App) Start(ctx context.Context) error {
 		PayloadLimit: a.cfg.Limits.Payload,
 		OutcomeLimit: a.cfg.Limits.Outcome,
 		Host:         a,
-	})
+	}
+	if a.probe != nil {
+		rc.Jitter = a.probe.Jitter
+	}
+	comp, err := runtime.New(rc)
 	if err != nil {
 		return fmt.Errorf("start app %s: %w", a.cfg.App, err)
 	}

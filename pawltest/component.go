@@ -207,7 +207,7 @@ func (w *World) crash(at *place) {
 	}
 	w.dropAnswers(nil) // the client asks again
 	old := w.eng
-	w.die()
+	w.disk = w.disk.Kill()
 	_ = old.Close() // it is dead: nothing it does counts
 	var err error
 	if w.eng, err = w.openEngine(); err != nil {
@@ -306,7 +306,7 @@ func (d *door) Join(ctx context.Context, c engine.Component, h engine.Handler) (
 func (d *door) Close() error { return nil }
 
 // Trace implements trace.Source: what the component's runtime does is traced too.
-func (d *door) Trace() trace.Recorder { return d.c.w.life }
+func (d *door) Trace() trace.Recorder { return trace.Of(d.c.w.eng) }
 
 // Probe implements probe.Source.
 func (d *door) Probe() probe.Probe { return observer{d.c.w} }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/pawl-go/pawl"
 	"github.com/pawl-go/pawl/engine"
@@ -47,7 +48,9 @@ func Context[A any](t testing.TB, id string, actor A) context.Context {
 		go func() { closed <- app.Close() }()
 		<-r.left
 		close(r.over)
-		<-closed
+		if err := <-closed; err != nil {
+			t.Errorf("Context: %v", err)
+		}
 	})
 	if err := r.deliver(id); err != nil {
 		t.Fatalf("Context: %v", err)
@@ -173,6 +176,9 @@ func (r *rig) Ended(*rt.Invocation, any) {}
 
 // Touched implements probe.Probe.
 func (r *rig) Touched(*rt.Invocation, string) {}
+
+// Jitter implements probe.Probe.
+func (r *rig) Jitter(n time.Duration) time.Duration { return n / 2 }
 
 // Probe implements probe.Source.
 func (r *rig) Probe() probe.Probe { return r }

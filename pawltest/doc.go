@@ -31,8 +31,7 @@
 // outcome and its Sync. When nothing runs any more, it lets one of them go on, or
 // one answer arrive, drawn by the seed; so all that happens has one order, and a
 // schedule (the seed, and the steps at which something fails) is the same run each
-// time. What it does not order are goroutines that a method starts by itself, and
-// the jitter by which the runtime spreads retries.
+// time. What it does not order are goroutines that a method starts by itself.
 //
 // A process that dies leaves what it has recorded on its disk, and nothing else:
 // its goroutines are held for good. The next life opens an engine on that disk

@@ -53,7 +53,7 @@ func Explore(t *testing.T, scenario func(w *World), opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &explorer{t: t, cfg: cfg, scenario: scenario, began: time.Now()}
+	e := newExplorer(t, cfg, scenario)
 	if *replayFlag != "" {
 		e.replay(*replayFlag)
 		return
@@ -75,6 +75,10 @@ type explorer struct {
 	tried    []int // schedules, by their number of failures
 	left     int   // schedules not tried, for the bounds
 	skipped  bool
+}
+
+func newExplorer(t *testing.T, cfg config, scenario func(*World)) *explorer {
+	return &explorer{t: t, cfg: cfg, scenario: scenario, began: time.Now()}
 }
 
 // orders is in how many orders of the ready a scenario is tried, if there is

@@ -3,7 +3,6 @@ package pawltest
 import (
 	"fmt"
 	"testing"
-	"time"
 )
 
 // Find is Explore, but returns the report of the first failure instead of failing
@@ -14,7 +13,7 @@ func Find(t *testing.T, scenario func(*World), opts ...Option) (report, schedule
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &explorer{t: t, cfg: cfg, scenario: scenario, began: time.Now()}
+	e := newExplorer(t, cfg, scenario)
 	w := e.explore()
 	t.Log(e.tally())
 	if w == nil {
@@ -41,17 +40,20 @@ func Replay(t *testing.T, schedule string, scenario func(*World), opts ...Option
 	return w.Timeline(), report
 }
 
-// Schedules of an exploration, in order.
-func SchedulesOf(t *testing.T, scenario func(*World), opts ...Option) []string {
+// SchedulesOf gives the schedules with one failure more than one has.
+func SchedulesOf(t *testing.T, schedule string, scenario func(*World), opts ...Option) []string {
 	t.Helper()
 	cfg, err := newConfig(opts, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := play(t, cfg, schedule{seed: cfg.seed}, scenario)
-	list := []string{w.plan.String()}
-	for _, s := range w.more() {
-		list = append(list, s.String())
+	s, err := parseSchedule(schedule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, more := range play(t, cfg, s, scenario).more() {
+		list = append(list, more.String())
 	}
 	return list
 }

@@ -3,8 +3,8 @@ package pawltest
 import (
 	"context"
 	"fmt"
+	"time"
 
-	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/runtime"
 )
 
@@ -17,7 +17,6 @@ func (o observer) Begins(inv *runtime.Invocation, actor any) {
 	if s == nil || inv.ReadOnly() {
 		return
 	}
-	s.reach(BeforeBegin, engine.Attempt{ID: inv.ID(), Step: inv.Step(), N: run.n})
 	o.w.note(event{kind: begins, by: run})
 	now := fieldsOf(actor)
 	o.w.mu.Lock()
@@ -46,6 +45,10 @@ func (o observer) Touched(inv *runtime.Invocation, cell string) {
 		"%s.%s changed the value of the cell %s in place, without Set: the change is not recorded, and is gone in the next run. "+
 			"Change it in Edit, or Set a copy.", inv.Self().Type, inv.Method(), cell))
 }
+
+// Jitter implements probe.Probe: what may go on at the same time goes on in an
+// order of the world's choosing.
+func (o observer) Jitter(n time.Duration) time.Duration { return n / 2 }
 
 // runOf finds the attempt of an invocation, and the session on which it runs.
 func runOf(inv *runtime.Invocation) (*attempt, *session) {

@@ -202,20 +202,28 @@ func (w *World) failsAt(p *place, name string) (fails, alone bool) {
 // component dies meanwhile, it never goes on: at the end of the world it ends,
 // as code of a dead process does, without another line of it being run.
 func (w *World) hold(on *session, p place) {
+	if !w.held(on, p) {
+		runtime.Goexit()
+	}
+}
+
+// held is hold for a goroutine that ends by itself: it reports whether its
+// component lives.
+func (w *World) held(on *session, p place) bool {
 	r := &ready{place: p, on: on, wake: make(chan struct{})}
 	w.mu.Lock()
-	if on.dead.Load() || w.mu.ending {
-		w.mu.Unlock()
-		w.bury()
+	dead := on.dead.Load() || w.mu.ending
+	if !dead {
+		r.alone = len(w.mu.components) > 1
+		w.mu.ready = append(w.mu.ready, r)
 	}
-	r.alone = len(w.mu.components) > 1
-	w.mu.ready = append(w.mu.ready, r)
 	w.mu.Unlock()
 	w.tell()
 	select {
 	case <-r.wake:
+		return true
 	case <-w.over:
-		runtime.Goexit()
+		return false
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/runtime"
 )
 
 // session is a component's membership: the engine's own, with a place to fail
@@ -20,6 +21,8 @@ type session struct {
 	fenced  chan struct{} // closed when the component is told, at the end
 	fences  sync.Once
 }
+
+var _ runtime.Gate = (*session)(nil)
 
 func (s *session) fence() { s.fences.Do(func() { close(s.fenced) }) }
 
@@ -54,6 +57,14 @@ func (s *session) Send(by engine.Attempt, e *engine.Effects) (engine.Position, e
 	s.c.w.noteEffects(by, e)
 	s.reach(after, by)
 	return at, nil
+}
+
+// Starting implements runtime.Gate.
+func (s *session) Starting(by engine.Attempt, r *engine.Request) error {
+	if !s.c.w.held(s, place{step: BeforeBegin, run: &attempt{r, by.N}}) {
+		return engine.ErrFenced
+	}
+	return nil
 }
 
 // Begin implements engine.Session.

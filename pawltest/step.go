@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,7 +99,7 @@ type failure struct {
 
 // with adds a failure to the schedule.
 func (s schedule) with(f failure) schedule {
-	s.failures = append(s.failures[:len(s.failures):len(s.failures)], f)
+	s.failures = append(slices.Clip(s.failures), f)
 	return s
 }
 

@@ -47,11 +47,11 @@ type World struct {
 	// disk and eng are those of the present life. They change while nothing runs.
 	disk *memdisk.Disk
 	eng  engine.Engine
-	life *trace.Life
 	up   chan struct{} // closed when every component of this life has started
 	days int           // times maxIdle in a row
 
 	trace trace.Memory // of all lives
+	first *trace.Life  // those that follow come from its disk
 
 	mu struct {
 		sync.Mutex
@@ -155,7 +155,7 @@ func newWorld(t testing.TB, cfg config, s schedule) *World {
 	if w.cfg.app.Logger == nil {
 		w.cfg.app.Logger = w.logger()
 	}
-	w.life = w.trace.Life()
+	w.first = w.trace.Life()
 	close(w.up)
 	w.mu.ordinals = map[string]int{}
 	w.mu.runs = map[engine.ID]*engine.Request{}
@@ -174,7 +174,7 @@ func (w *World) open() (err error) {
 	return w.client.open()
 }
 
-// logger keeps warnings with the run, such as of a tell that has failed.
+// logger keeps warnings with the run, such as of a method that has panicked.
 func (w *World) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{
 		Level: slog.LevelWarn,
@@ -189,10 +189,10 @@ func (w *World) logger() *slog.Logger {
 
 func (w *World) openEngine() (engine.Engine, error) {
 	return w.disk.Open(queue.Process, engine.Options{
-		App: "pawltest", Logger: w.cfg.app.Logger,
+		App: "pawltest", Logger: slog.New(slog.DiscardHandler),
 		MissingTimeout: w.cfg.app.MissingTimeout,
 		Mailbox:        w.cfg.app.Limits.Mailbox, Pending: w.cfg.app.Limits.Pending,
-		Trace: w.life,
+		Trace: w.first,
 	})
 }
 
@@ -227,7 +227,7 @@ func (w *World) close() {
 	w.mu.ending = true
 	components := slices.Clone(w.mu.components)
 	w.mu.Unlock()
-	w.die() // what comes from here on is no part of the run
+	w.disk = w.disk.Kill() // what comes from here on is no part of the run
 	var closers sync.WaitGroup
 	for _, c := range components {
 		for _, l := range c.lives {
@@ -240,11 +240,6 @@ func (w *World) close() {
 	w.client.close()
 	_ = w.eng.Close()
 	worlds.remove(w.id)
-}
-
-// die ends the life of the process: its disk stays as it is at this moment.
-func (w *World) die() {
-	w.life = w.life.Kill(func() { w.disk = w.disk.Kill() })
 }
 
 // now is the virtual time since the run began.

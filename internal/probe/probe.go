@@ -4,6 +4,8 @@
 package probe
 
 import (
+	"time"
+
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/runtime"
 )
@@ -26,6 +28,8 @@ type Probe interface {
 	// Touched comes before Ended, for each cell whose decoded value was changed in
 	// place: a change that is not recorded. Cell is "Type.field".
 	Touched(inv *runtime.Invocation, cell string)
+	// Jitter takes the place of chance in backoffs; see runtime.Config.
+	Jitter(n time.Duration) time.Duration
 }
 
 // Tail is an error by which a method ends with a tail call.
