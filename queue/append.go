@@ -17,10 +17,8 @@ type writer struct {
 	seg   *segment
 	m     []byte // mapping of seg
 	off   int64
-	limit int64     // off may not pass it: behind it is the room for the end entry
-	step  int64     // the helper is woken when off passes it
-	fresh int64     // off while seg has no entry but the note it begins with
-	begun time.Time // when seg became the one to write to; kept if Config.RollEvery is set
+	limit int64 // off may not pass it: behind it is the room for the end entry
+	step  int64 // the helper is woken when off passes it
 
 	// The publishing cursor: what readers see. It lags only while slots are
 	// open.
@@ -34,6 +32,9 @@ type writer struct {
 	sealing    []*segment // over, to be sealed by the helper, in order
 	own        []*segment // held by the appender: not sealed yet
 
+	// Not on the path of an append, and so not in the way of its cache lines.
+	fresh   int64         // off while seg has no entry but the note it begins with
+	begun   time.Time     // when seg became the one to write to; kept if Config.RollEvery is set
 	barred  string        // why nothing may be appended, see Bar; then limit is 0
 	drained chan struct{} // closed when no slot is open any more; nil: nobody waits
 	opening []byte        // the note that begins each cycle, see OpenCyclesWith
