@@ -10,6 +10,16 @@
 //
 // [Watch] tells of each [Point] in the goroutine concerned, which goes on when
 // the function returns: it may hold it up, and an error of it is the death of
-// the component. Run in a bubble of testing/synctest nothing waits for real
-// time.
+// the component. [Gates] hold everybody up and let one go on at a time. In a
+// bubble of testing/synctest nothing waits for real time, and whoever opens the
+// gates by a seed, when all others are blocked, gets the same run every time:
+// package program does so with random programs.
+//
+// # What makes a run repeat
+//
+// At most one goroutine that is let go, and those that it wakes, run between two
+// choices, and each stops at its next gate. What the code under test draws comes
+// from seeds (backoffs: runtime.Config.Jitter; crashes: the disk), and nothing
+// that is recorded depends on the order of a map. What is left to chance are the
+// salts of the journal's cycles and the stacks of panics: they decide nothing.
 package sim

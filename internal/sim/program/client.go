@@ -48,15 +48,11 @@ func (a *asking) ask() bool {
 			return false
 		}
 		p := sim.Point{Kind: acts, Component: c.name, Session: c.Session().Number(), Client: a.name}
-		if c.life.gates.At(p) != nil {
-			if !a.w.lost(c) {
-				return false
+		if c.life.gates.At(p) == nil {
+			o, err := a.try(sim.AsClient(context.Background(), a.name), c.Component)
+			if a.ended(c, o, err) {
+				return true
 			}
-			continue
-		}
-		o, err := a.try(c.Component, sim.AsClient(context.Background(), a.name))
-		if over := a.ended(c, o, err); over {
-			return true
 		}
 		if !a.w.lost(c) {
 			return false
@@ -65,7 +61,7 @@ func (a *asking) ask() bool {
 }
 
 // try asks, or attaches to what was asked for.
-func (a *asking) try(c *runtime.Component, ctx context.Context) (*engine.Outcome, error) { //nolint:revive // the component is the receiver, in spirit
+func (a *asking) try(ctx context.Context, c *runtime.Component) (*engine.Outcome, error) {
 	call := runtime.Call{To: a.w.actorOf(a.Script), Method: "run", Payload: payload(a.Script, ""), Key: a.Key}
 	if a.id != "" {
 		id, err := engine.ParseID(a.id)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -120,16 +121,16 @@ func (l *life) end() error {
 
 // pending says what is left in the flow.
 func (l *life) pending() string {
-	text := ""
+	var b strings.Builder
 	for i, err := range l.checker.Operator().Invocations(context.Background(), engine.Query{}) {
 		if err != nil {
 			return err.Error()
 		}
 		switch i.Status {
 		case engine.StatusPending, engine.StatusRunning, engine.StatusScheduled, engine.StatusParked:
-			text += fmt.Sprintf("\n  %v %v.%s step %d: %s at %q, attempts %d, callees %v, waits for %v",
+			fmt.Fprintf(&b, "\n  %v %v.%s step %d: %s at %q, attempts %d, callees %v, waits for %v",
 				i.Request.ID, i.Request.Actor, i.Request.Method, i.Request.Step, i.Status, i.Host, i.Attempts, i.Callees, i.WaitsFor)
 		}
 	}
-	return text
+	return b.String()
 }
