@@ -39,7 +39,7 @@ func Command() *cobra.Command {
 	pf.StringVarP(&f.format, "output", "o", "", "output for programs: json, or jsonl for an object a line")
 	pf.BoolVar(&f.asJSON, "json", false, "the same as -o json")
 	pf.BoolVar(&f.anyKind, "any-file-system", false, "also on a file system that cannot be mapped safely, such as NFS")
-	c.AddCommand(f.append(), f.tail(), f.dump(), f.stats(), f.verify(), f.repair(), f.positions())
+	c.AddCommand(f.append(), f.tail(), f.dump(), f.stats(), f.verify(), f.repair(), f.positions(), f.serve(), f.replication())
 	return c
 }
 

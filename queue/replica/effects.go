@@ -255,10 +255,11 @@ func (q *Queue) notice(n core.Notice) {
 		n.Text = "this host is a " + n.Text
 	}
 	q.broadcast()
+	holds := holdsOf(n.Reports)
 	if n.Kind == core.NoticeForced {
-		q.results.report(n.Reports)
+		q.results.report(holds)
 	}
-	q.event(Event{Kind: n.Kind, Peer: n.Peer, Text: n.Text, Err: n.Err, Holds: n.Reports})
+	q.event(Event{Kind: n.Kind, Peer: n.Peer, Text: n.Text, Err: n.Err, Holds: holds})
 }
 
 // connTo is a connection, nil when it is gone.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
 )
 
@@ -21,7 +22,26 @@ type Event struct {
 }
 
 // HostHold is what a host holds, as it said when it was asked to promise.
-type HostHold = core.HostReport
+type HostHold struct {
+	Host      HostID      `json:"host"`
+	Reachable bool        `json:"reachable"` // else nothing is known of it
+	Promises  bool        `json:"promises"`
+	Epoch     string      `json:"epoch"` // of its last entry, as number.host
+	Last      queue.Index `json:"last"`
+	Counted   queue.Index `json:"counted"`
+	Trust     string      `json:"trust"`
+}
+
+func holdsOf(reports []core.HostReport) []HostHold {
+	var holds []HostHold
+	for _, r := range reports {
+		holds = append(holds, HostHold{
+			Host: r.Host, Reachable: r.Reachable, Promises: r.Promises, Epoch: r.Last.Epoch.String(), Last: r.Last.Index,
+			Counted: r.Counted, Trust: r.Trust.String(),
+		})
+	}
+	return holds
+}
 
 // EventKind says what an Event is about: those of package core, and the ones here.
 type EventKind = core.NoticeKind

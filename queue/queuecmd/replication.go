@@ -1,0 +1,222 @@
+package queuecmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/pawl-go/pawl/queue"
+	"github.com/pawl-go/pawl/queue/replica"
+	"github.com/pawl-go/pawl/queue/replica/control"
+	"github.com/spf13/cobra"
+)
+
+// waitLimit is how long a command may wait.
+type waitLimit struct{ d time.Duration }
+
+func (l *waitLimit) add(c *cobra.Command) {
+	c.Flags().DurationVar(&l.d, "timeout", 30*time.Second, "how long to wait")
+}
+
+func (f *flags) replication() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "replication",
+		Short: "How the copies of queues stand; switch their source, take over",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(f.replicationStatus(), f.replicationSwitch(), f.replicationTakeOver())
+	return c
+}
+
+func (f *flags) replicationStatus() *cobra.Command {
+	var w where
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "How the queues of a running host stand, and what it knows of the others",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			asJSON, err := f.json()
+			if err != nil {
+				return err
+			}
+			client, err := w.client()
+			if err != nil {
+				return err
+			}
+			s, err := client.Status(c.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return f.printJSON(c.OutOrStdout(), s)
+			}
+			return printStatus(c.OutOrStdout(), s)
+		},
+	}
+	w.add(c)
+	return c
+}
+
+func printStatus(w io.Writer, s control.Status) error {
+	err := table(w, "QUEUE\tROLE\tSOURCE\tEPOCH\tLAST\tCOUNTED\tFLUSHED\tGAP\tTRUST", func(row func(string, ...any)) {
+		for _, q := range s.Queues {
+			row("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s",
+				q.Queue, q.Role, hostOr(q.Source), q.Epoch, q.Last, q.Counted, q.Flushed, q.Gap, q.Trust)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	p := &printer{w: w}
+	for _, q := range s.Queues {
+		switch {
+		case q.Failed != "":
+			p.printf("\n%s has ended: %s\n", q.Queue, q.Failed)
+		case q.Locked != "" && q.Role != "sink":
+			p.printf("\n%s waits: %s (hosts %v)\n", q.Queue, q.Locked, q.WaitsFor)
+		}
+		if q.Single != 0 {
+			p.printf("\n%s is single: only host %d may take over, or any by force\n", q.Queue, q.Single)
+		}
+		if p.err == nil && len(q.Sinks) > 0 {
+			p.printf("\n%s counts once %d hosts hold an entry; a take-over needs the promises of %d\n", q.Queue, q.Need, q.Promises)
+			p.err = printSinks(w, q.Sinks)
+		}
+	}
+	return p.err
+}
+
+func printSinks(w io.Writer, sinks []replica.SinkStats) error {
+	return table(w, "SINK\tSTATE\tSENT\tRECEIVED\tAPPENDED\tFLUSHED\tGAP\tTRUST", func(row func(string, ...any)) {
+		for _, s := range sinks {
+			row("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%s", s.Host, s.State, s.Sent, s.Received, s.Appended, s.Flushed, s.Gap, s.Trust)
+		}
+	})
+}
+
+// hostOr names a host, if there is one.
+func hostOr(id replica.HostID) string {
+	if id == 0 {
+		return "-"
+	}
+	return strconv.Itoa(int(id))
+}
+
+func (f *flags) replicationSwitch() *cobra.Command {
+	var w where
+	var limit waitLimit
+	var to uint8
+	c := &cobra.Command{
+		Use:   "switch QUEUE --to ID",
+		Short: "Hand a queue over from the host that is its source to another",
+		Long: "Hand a queue over from the running host, which must be its source, to another: it stops appending,\n" +
+			"waits until the other has everything, and follows it. If that fails it is the source again.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := w.client()
+			if err != nil {
+				return err
+			}
+			began := time.Now()
+			err = within(c.Context(), limit, func(ctx context.Context) error {
+				return client.Switch(ctx, args[0], replica.HostID(to))
+			})
+			if err != nil {
+				return err
+			}
+			p := &printer{w: c.OutOrStdout()}
+			p.printf("host %d is the source of %s now, after %v\n", to, args[0], time.Since(began).Round(time.Millisecond))
+			return p.err
+		},
+	}
+	w.add(c)
+	limit.add(c)
+	c.Flags().Uint8Var(&to, "to", 0, "id of the host that becomes the source")
+	_ = c.MarkFlagRequired("to") // fails only for a flag that is not there
+	return c
+}
+
+func (f *flags) replicationTakeOver() *cobra.Command {
+	var w where
+	var limit waitLimit
+	var force bool
+	c := &cobra.Command{
+		Use:   "takeover QUEUE",
+		Short: "Make a running host the source of a queue whose source is gone",
+		Long: "Make the running host the source of a queue: it waits for the promises of enough hosts, and takes\n" +
+			"what they have and it has not. With --force it goes on with the hosts that can be reached: entries\n" +
+			"that counted and that only others hold are lost. What each host held is printed.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			asJSON, err := f.json()
+			if err != nil {
+				return err
+			}
+			client, err := w.client()
+			if err != nil {
+				return err
+			}
+			var t control.TakenOver
+			err = within(c.Context(), limit, func(ctx context.Context) (err error) {
+				t, err = client.TakeOver(ctx, args[0], force)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("%w%s", err, waiting(c.Context(), client, args[0]))
+			}
+			if asJSON {
+				return f.printJSON(c.OutOrStdout(), t)
+			}
+			return printTakenOver(c.OutOrStdout(), args[0], t)
+		},
+	}
+	w.add(c)
+	limit.add(c)
+	c.Flags().BoolVar(&force, "force", false, "also without enough promises: what only others hold is lost")
+	return c
+}
+
+// waiting says for whom a queue waits, as far as the host answers.
+func waiting(ctx context.Context, client *control.Client, name string) string {
+	s, err := client.Status(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, q := range s.Queues {
+		if q.Queue == name && q.Locked != "" {
+			return fmt.Sprintf("; %s: %s (hosts %v)", name, q.Locked, q.WaitsFor)
+		}
+	}
+	return ""
+}
+
+func printTakenOver(w io.Writer, name string, t control.TakenOver) error {
+	p := &printer{w: w}
+	p.printf("this host is the source of %s now\n", name)
+	if p.err != nil || len(t.Holds) == 0 {
+		return p.err
+	}
+	p.printf("\nit was taken over without enough promises; what each host held then:\n")
+	if p.err != nil {
+		return p.err
+	}
+	best := queue.Index(0)
+	err := table(w, "HOST\tREACHED\tPROMISED\tLAST\tIN EPOCH\tCOUNTED\tTRUST", func(row func(string, ...any)) {
+		for _, h := range t.Holds {
+			if !h.Reachable {
+				row("%d\tno: what counted and only it holds is lost", h.Host)
+				continue
+			}
+			best = max(best, h.Counted)
+			row("%d\tyes\t%t\t%s\t%s\t%s\t%s", h.Host, h.Promises, h.Last, h.Epoch, h.Counted, h.Trust)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	p.printf("entries up to %s are known to have counted\n", best)
+	return p.err
+}

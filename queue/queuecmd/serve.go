@@ -1,0 +1,208 @@
+package queuecmd
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/pawl-go/pawl/queue"
+	"github.com/pawl-go/pawl/queue/replica"
+	"github.com/pawl-go/pawl/queue/replica/config"
+	"github.com/pawl-go/pawl/queue/replica/control"
+	"github.com/pawl-go/pawl/queue/replica/core"
+	"github.com/spf13/cobra"
+)
+
+type serveFlags struct {
+	*flags
+	where
+	listen     string
+	insecure   bool
+	cycleBytes int64
+}
+
+func (f *flags) serve() *cobra.Command {
+	s := serveFlags{flags: f}
+	c := &cobra.Command{
+		Use:   "serve -c FILE --host HOST",
+		Short: "Be a host: keep copies of queues, and take over when told to",
+		Long: "Be a host of the file: open its replicated queues, copy them from and to the other hosts, and\n" +
+			"answer `pawl queue replication` on a socket beside them. An interrupt closes them in good order.\n" +
+			"An application that appends opens its host itself (package queue/replica), instead of this.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return s.run(c) },
+	}
+	s.add(c)
+	fl := c.Flags()
+	fl.StringVar(&s.listen, "listen", "", "address to accept other hosts at (the host's connectUri)")
+	fl.BoolVar(&s.insecure, "insecure", false, "connect without secretFile and tls: whoever reaches the port can change the queues")
+	fl.Int64Var(&s.cycleBytes, "cycle-bytes", 0, "size of the files that are made (0: 64 MiB); the same at all hosts")
+	return c
+}
+
+func (s *serveFlags) run(c *cobra.Command) (err error) {
+	file, self, err := s.load()
+	if err != nil {
+		return err
+	}
+	cfg, err := s.hostConfig(file, self, c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	socket := s.path(file, self)
+	if err := os.MkdirAll(filepath.Dir(socket), 0o755); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ln, err := control.Listen(ctx, socket)
+	if err != nil {
+		return err
+	}
+	host, err := replica.Open(cfg)
+	if err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "host %s (%d) serves %d queues; control socket %s\n", self.Name, self.ID, len(cfg.Queues), socket)
+	if err == nil {
+		err = control.Serve(ctx, ln, host)
+	}
+	return errors.Join(err, host.Close())
+}
+
+// hostConfig makes the configuration of a host from the file.
+func (s *serveFlags) hostConfig(file *config.File, self config.Host, log io.Writer) (replica.Config, error) {
+	cfg := replica.Config{
+		Self: self.ID, Listen: s.listen, Insecure: s.insecure,
+		HeartbeatInterval: file.Context.HeartbeatInterval, HeartbeatTimeout: file.Context.HeartbeatTimeout,
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
+	}
+	for _, h := range file.Hosts {
+		cfg.Peers = append(cfg.Peers, replica.Peer{ID: h.ID, Name: h.Name, Addr: h.Address})
+	}
+	for _, q := range file.QueuesOf(self.ID) {
+		if len(q.Hosts) == 0 {
+			continue // who appends to it opens it
+		}
+		qc := replica.QueueConfig{Name: q.Name, Dir: file.Dir(q, self.ID), Replica: file.Replica(q, self.ID), Queue: s.config()}
+		qc.Queue.CycleBytes = s.cycleBytes
+		qc.Queue.Durability = queue.Disk
+		cfg.Queues = append(cfg.Queues, qc)
+	}
+	if len(cfg.Queues) == 0 {
+		return cfg, fmt.Errorf("host %s has no replicated queue in %s", self.Name, s.file)
+	}
+	var err error
+	if cfg.Secret, err = readSecret(file.Context.SecretFile); err != nil {
+		return cfg, err
+	}
+	cfg.TLS, err = readTLS(file.Context.TLS)
+	return cfg, err
+}
+
+// readSecret reads the secret that the hosts share, which must be nobody else's.
+func readSecret(path string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	fi, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read secret: %w", err)
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("read secret: others may read %s (%v): chmod 600 it", path, fi.Mode().Perm())
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read secret: %w", err)
+	}
+	secret := strings.TrimSpace(string(b))
+	if len(secret) < 16 {
+		return nil, fmt.Errorf("read secret: %s has %d bytes, want 16 at least, such as openssl rand -hex 32 makes", path, len(secret))
+	}
+	return []byte(secret), nil
+}
+
+func readTLS(t config.TLS) (*tls.Config, error) {
+	if t.CertFile == "" {
+		return nil, nil
+	}
+	cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read certificate: %w", err)
+	}
+	pem, err := os.ReadFile(t.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("read certificates of the authority: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("read certificates of the authority: %s has none", t.CAFile)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: pool, ClientCAs: pool, MinVersion: tls.VersionTLS13}, nil
+}
+
+// where says which host of which file is meant, or which socket.
+type where struct {
+	file, host, socket string
+}
+
+func (w *where) add(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVarP(&w.file, "config", "c", "", "file with the hosts, replica sets and queues")
+	fl.StringVar(&w.host, "host", "", "name or id of the host in the file")
+	fl.StringVar(&w.socket, "socket", "", "control socket (host<id>.sock below baseSinkPath)")
+}
+
+// load reads the file and finds the host.
+func (w *where) load() (*config.File, config.Host, error) {
+	if w.file == "" || w.host == "" {
+		return nil, config.Host{}, errors.New("say which file (-c FILE), and which of its hosts this is (--host NAME)")
+	}
+	file, err := config.Load(w.file)
+	if err != nil {
+		return nil, config.Host{}, err
+	}
+	h, ok := file.Host(w.host)
+	if !ok {
+		return nil, h, fmt.Errorf("%s has no host %q", w.file, w.host)
+	}
+	return file, h, nil
+}
+
+// path is that of the control socket.
+func (w *where) path(file *config.File, h config.Host) string {
+	if w.socket != "" {
+		return w.socket
+	}
+	name := fmt.Sprintf("host%d.sock", h.ID)
+	return file.Dir(config.Queue{Path: name, Hosts: []core.HostID{h.ID}}, h.ID)
+}
+
+// client is one for the host that is meant.
+func (w *where) client() (*control.Client, error) {
+	if w.socket != "" {
+		return control.NewClient(w.socket), nil
+	}
+	file, h, err := w.load()
+	if err != nil {
+		return nil, fmt.Errorf("%w; or give its --socket", err)
+	}
+	return control.NewClient(w.path(file, h)), nil
+}
+
+// within runs a command that waits for other hosts, for no longer than it may.
+func within(ctx context.Context, limit waitLimit, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit.d, fmt.Errorf("not done after %v (--timeout)", limit.d))
+	defer cancel()
+	return do(ctx)
+}

@@ -1,0 +1,193 @@
+package queuecmd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pawl-go/pawl/queue/replica/control"
+)
+
+// served is a running `pawl queue serve`.
+type served struct {
+	stop context.CancelFunc
+	done chan error
+	log  bytes.Buffer // to be read when it is done
+}
+
+// serve runs the command until the test ends, and returns once its socket is there.
+func serve(t *testing.T, args ...string) *served {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &served{stop: cancel, done: make(chan error, 1)}
+	r, w := io.Pipe()
+	c := Command()
+	c.SilenceUsage = true
+	c.SetArgs(append([]string{"serve"}, args...))
+	c.SetOut(w)
+	c.SetErr(&s.log)
+	go func() {
+		err := c.ExecuteContext(ctx)
+		w.CloseWithError(err)
+		s.done <- err
+	}()
+	t.Cleanup(cancel)
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil || !strings.Contains(line, "control socket") {
+		t.Fatalf("serve: %q %v", line, err)
+	}
+	go io.Copy(io.Discard, r)
+	return s
+}
+
+func (s *served) end(t *testing.T) {
+	t.Helper()
+	s.stop()
+	if err := <-s.done; err != nil {
+		t.Fatalf("serve: %v\n%s", err, s.log.String())
+	}
+}
+
+// shortDir is a directory with a path that is short enough for a socket.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "q") //nolint:usetesting // t.TempDir may be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func writeFile(t *testing.T, path, text string, mode os.FileMode) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// twoHosts is a file with two hosts and one queue.
+func twoHosts(t *testing.T) string {
+	t.Helper()
+	dir := shortDir(t)
+	secret := writeFile(t, filepath.Join(dir, "secret"), "0123456789abcdef0123456789abcdef\n", 0o600)
+	return writeFile(t, filepath.Join(dir, "file.yaml"), fmt.Sprintf(`
+!ChronicleQueueReplicationCfg {
+  context: { baseSourcePath: %[1]q, baseSinkPath: %[2]q, secretFile: %[3]q, heartbeatIntervalMs: 100, heartbeatTimeoutMs: 2000 },
+  hosts: { one: { hostId: 1, connectUri: %[4]q }, two: { hostId: 2, connectUri: %[5]q } },
+  replicaSets: { both: [ one, two ] },
+  queues: { orders: { replicaSets: [ both ], masterId: 1, acknowledge: true, strategy: all } }
+}`, filepath.Join(dir, "source"), filepath.Join(dir, "sink"), secret, freeAddr(t), freeAddr(t)), 0o600)
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	var lc net.ListenConfig
+	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+func TestServeSwitchTakeOver(t *testing.T) {
+	file := twoHosts(t)
+	one := serve(t, "-c", file, "--host", "one", "--cycle-bytes", "65536")
+	two := serve(t, "-c", file, "--host", "two", "--cycle-bytes", "65536")
+	mustRun := func(want string, args ...string) string {
+		t.Helper()
+		out, err := run(t, append([]string{"replication"}, args...)...)
+		if err != nil || !strings.Contains(out, want) {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return out
+	}
+	mustRun("this host is the source of orders now", "takeover", "orders", "-c", file, "--host", "1")
+	var status control.Status
+	if err := json.Unmarshal([]byte(mustRun("orders", "status", "-c", file, "--host", "one", "-o", "json")), &status); err != nil {
+		t.Fatal(err)
+	}
+	if status.Host != 1 || len(status.Queues) != 1 || status.Queues[0].Role != "source" || len(status.Queues[0].Sinks) != 1 {
+		t.Fatalf("%+v", status)
+	}
+	mustRun("a take-over needs the promises of 1", "status", "-c", file, "--host", "one")
+	for { // until the other has caught up
+		out, err := run(t, "replication", "switch", "orders", "--to", "2", "-c", file, "--host", "one")
+		if err == nil {
+			break
+		}
+		if !strings.Contains(err.Error(), "not connected and caught up") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	mustRun("orders  source", "status", "-c", file, "--host", "two")
+	if _, err := run(t, "replication", "switch", "orders", "--to", "2", "-c", file, "--host", "one"); err == nil || !strings.Contains(err.Error(), "not the source") {
+		t.Fatalf("switch at a sink: %v", err)
+	}
+	if _, err := run(t, "replication", "takeover", "others", "-c", file, "--host", "one"); err == nil || !strings.Contains(err.Error(), "no such queue") {
+		t.Fatalf("take over a queue that is not there: %v", err)
+	}
+	two.end(t)
+	mustRun("this host is the source of orders now", "takeover", "orders", "-c", file, "--host", "one")
+	one.end(t)
+	if _, err := run(t, "replication", "status", "-c", file, "--host", "one"); err == nil || !strings.Contains(err.Error(), "is it running") {
+		t.Fatalf("status of nobody: %v", err)
+	}
+}
+
+// TestTakeOverByForce prints what each host held, and what may be lost.
+func TestTakeOverByForce(t *testing.T) {
+	file := twoHosts(t)
+	two := serve(t, "-c", file, "--host", "two")
+	_, err := run(t, "replication", "takeover", "orders", "--timeout", "300ms", "-c", file, "--host", "two")
+	if err == nil || !strings.Contains(err.Error(), "not done after 300ms") || !strings.Contains(err.Error(), "hosts [1]") {
+		t.Fatalf("take over without the other: %v", err)
+	}
+	two.end(t)
+	two = serve(t, "-c", file, "--host", "two")
+	out, err := run(t, "replication", "takeover", "orders", "--force", "-c", file, "--host", "two")
+	if err != nil || !strings.Contains(out, "1     no: what counted and only it holds is lost") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	two.end(t)
+}
+
+func TestServeRefuses(t *testing.T) {
+	file := twoHosts(t)
+	dir := filepath.Dir(file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noSecret := strings.Replace(string(text), fmt.Sprintf("secretFile: %q,", filepath.Join(dir, "secret")), "", 1)
+	bare := writeFile(t, filepath.Join(dir, "bare.yaml"), noSecret, 0o600)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-c", file}, "--host NAME"},
+		{[]string{"-c", file, "--host", "three"}, `no host "three"`},
+		{[]string{"-c", filepath.Join(dir, "none.yaml"), "--host", "one"}, "no such file"},
+		{[]string{"-c", bare, "--host", "one"}, "say Insecure"},
+	} {
+		if _, err := run(t, append([]string{"serve"}, c.args...)...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.args, err, c.want)
+		}
+	}
+	if err := os.Chmod(filepath.Join(dir, "secret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t, "serve", "-c", file, "--host", "one"); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a secret that others can read: %v", err)
+	}
+}

@@ -1,0 +1,79 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/pawl-go/pawl/queue/replica"
+)
+
+// Client asks a running host.
+type Client struct {
+	path string
+	http http.Client
+}
+
+// NewClient makes a client for the socket at a path; it connects when it is asked
+// something.
+func NewClient(path string) *Client {
+	c := &Client{path: path}
+	c.http.Transport = &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", path)
+		},
+	}
+	return c
+}
+
+// Status asks how all queues of the host stand.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
+	return s, c.do(ctx, http.MethodGet, "/v1/queues", nil, &s)
+}
+
+// Switch hands a queue over from the host to another. See replica.Queue.
+func (c *Client) Switch(ctx context.Context, queue string, to replica.HostID) error {
+	return c.do(ctx, http.MethodPost, "/v1/queues/"+url.PathEscape(queue)+"/switch", switchRequest{To: to}, &struct{}{})
+}
+
+// TakeOver makes the host the source of a queue. See replica.Queue.
+func (c *Client) TakeOver(ctx context.Context, queue string, force bool) (TakenOver, error) {
+	var t TakenOver
+	return t, c.do(ctx, http.MethodPost, "/v1/queues/"+url.PathEscape(queue)+"/takeover", takeOverRequest{Force: force}, &t)
+}
+
+func (c *Client) do(ctx context.Context, method, path string, body, answer any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://host"+path, bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("ask the host at %s: %w: is it running (pawl queue serve)?", c.path, err)
+	}
+	defer resp.Body.Close()
+	d := json.NewDecoder(resp.Body)
+	if resp.StatusCode == http.StatusOK {
+		return d.Decode(answer)
+	}
+	var p problem
+	if err := d.Decode(&p); err != nil || p.Error == "" {
+		return fmt.Errorf("ask the host at %s: %s", c.path, resp.Status)
+	}
+	return errors.New(p.Error)
+}
