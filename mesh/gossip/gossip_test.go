@@ -172,7 +172,7 @@ func TestFailAndReturn(t *testing.T) {
 	b.Close()
 	await(t, sa, "b", mesh.MemberFailed)
 	await(t, sc, "b", mesh.MemberFailed)
-	b = start(t, "b", "secret", c.gossip.Addr())
+	start(t, "b", "secret", c.gossip.Addr())
 	await(t, sa, "b", mesh.MemberUp)
 	await(t, sc, "b", mesh.MemberUp)
 }
