@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -126,6 +127,21 @@ func TestRepeats(t *testing.T) {
 				t.Fatalf("seed %d: the traces part at event %d:\n%v\n%v", s, i, one.Trace[i:min(i+3, len(one.Trace))], two.Trace[i:min(i+3, len(two.Trace))])
 			}
 		}
+	}
+}
+
+// TestReach: random programs come to every kind of point, and to every failure.
+func TestReach(t *testing.T) {
+	missing := []string{
+		"before start", "before begin", "after send", "after finish", "before postpone", "after commit", "before fenced",
+		"before return", "before client", " dies ", "is declared failed", "takes the place", "the process dies",
+	}
+	for s := uint64(1); s <= 300 && len(missing) > 0; s++ {
+		run := strings.Join(program.Record(t, program.Random(s)).Points, "\n")
+		missing = slices.DeleteFunc(missing, func(m string) bool { return strings.Contains(run, m) })
+	}
+	if len(missing) > 0 {
+		t.Errorf("never seen: %q", missing)
 	}
 }
 
