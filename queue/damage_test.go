@@ -229,7 +229,11 @@ func (v *victim) endOf(k int) int64 {
 			off += entrySize(len(v.ps[j]))
 		}
 	}
-	return off + entryHeader + int64(len(v.ps[k]))
+	end := off + entryHeader + int64(len(v.ps[k]))
+	for b := v.fsys.Bytes("q", cycleName(v.cycle[k])); b[end-1] == 0; {
+		end-- // the last byte of the check of an entry without payload may be zero
+	}
+	return end
 }
 
 func (v *victim) wholeEnd(k int) int64 {
