@@ -136,8 +136,11 @@ func TestErrors(t *testing.T) {
 			begun, release := make(chan struct{}), make(chan struct{})
 			defer close(release)
 			spawn(w.t, w.b, "busy", busy[number](begun, release))
-			go func() { <-begun; w.Crash("b") }()
-			return call(w, on[number](w, "busy"), number{})
+			failed := make(chan error, 1)
+			go func() { failed <- call(w, on[number](w, "busy"), number{}) }()
+			<-begun
+			w.Crash("b")
+			return <-failed
 		}},
 		{mesh.ReplyTimeout, true, func(w *world) error {
 			release := make(chan struct{})

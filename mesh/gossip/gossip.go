@@ -51,6 +51,7 @@ const (
 type Members struct {
 	cfg   Config
 	list  *memberlist.Memberlist
+	addr  string
 	stop  context.CancelFunc
 	ended chan struct{} // closed when tend has returned
 	joins sync.WaitGroup
@@ -77,6 +78,7 @@ func (m *Members) Start(self mesh.Member, sink mesh.MemberSink) error {
 	if m.list, err = memberlist.Create(conf); err != nil {
 		return fmt.Errorf("gossip on %s: %w", m.cfg.Listen, err)
 	}
+	m.addr = m.list.LocalNode().Address()
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop, m.ended = stop, make(chan struct{})
 	go m.tend(ctx, told)
@@ -85,7 +87,7 @@ func (m *Members) Start(self mesh.Member, sink mesh.MemberSink) error {
 
 // Addr is the address at which others reach this node's gossip: a seed for them.
 // It is known once the node has started.
-func (m *Members) Addr() string { return m.list.LocalNode().Address() }
+func (m *Members) Addr() string { return m.addr }
 
 // Join asks nodes at their gossip addresses who there is. It fails if none of them
 // answers, or when ctx ends.
@@ -137,7 +139,7 @@ func (m *Members) tend(ctx context.Context, told *teller) {
 	defer close(m.ended)
 	delay, joined := seedRetry, false
 	for {
-		err := m.ask(ctx, m.missing(ctx))
+		err := m.ask(ctx, m.missing(ctx, told))
 		switch {
 		case err == nil && len(m.cfg.Seeds) > 0 && !joined:
 			joined = true
@@ -161,11 +163,9 @@ func (m *Members) tend(ctx context.Context, told *teller) {
 }
 
 // missing returns the seeds that are not known to be members.
-func (m *Members) missing(ctx context.Context) (addrs []string) {
-	known := map[string]bool{}
-	for _, n := range m.list.Members() {
-		known[n.Address()] = true
-	}
+func (m *Members) missing(ctx context.Context, told *teller) (addrs []string) {
+	known := told.heard()
+	known[m.addr] = true
 	for _, seed := range m.cfg.Seeds {
 		for _, addr := range resolve(ctx, seed) {
 			if !known[addr] {

@@ -27,6 +27,7 @@ type teller struct {
 type life struct {
 	incarnation uint64
 	addr        string // of its mesh
+	gossip      string // where its gossip is heard
 }
 
 // NotifyJoin is for a member that is new, or back.
@@ -46,6 +47,7 @@ func (t *teller) tell(n *memberlist.Node) {
 		t.log.Warn("gossip of a member that is no node", "peer", n.Name, "at", n.Address(), "err", err)
 		return
 	}
+	now.gossip = n.Address()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, known := t.known[n.Name]
@@ -69,6 +71,18 @@ func (t *teller) retell() {
 	for id, l := range t.known {
 		t.sink.Known(mesh.Peer{ID: id, Addr: l.addr}, false)
 	}
+}
+
+// heard returns the gossip addresses of who is alive. memberlist's own list is not
+// to be read while it changes.
+func (t *teller) heard() map[string]bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	addrs := map[string]bool{}
+	for _, l := range t.known {
+		addrs[l.gossip] = true
+	}
+	return addrs
 }
 
 // NotifyLeave is for a member that is dead, or has left; who has left has said
@@ -128,5 +142,5 @@ func parseMeta(b []byte) (life, error) {
 	if n <= 0 || len(b)-1-n > 255 {
 		return life{}, errMeta
 	}
-	return life{incarnation, string(b[1+n:])}, nil
+	return life{incarnation: incarnation, addr: string(b[1+n:])}, nil
 }
