@@ -26,7 +26,7 @@ var mutants = []struct {
 	{"promises after an unclean end", "campaign.go", "case r.hard.Trust != Whole && !newborn:", "case r.hard.Trust == Lost && !newborn:"},
 	{"is trusted again before it has caught up", "follow.go", "|| r.h.last() < fo.trusted {", "{"},
 	{"forgets that it acknowledges unflushed entries", "replica.go", "h.Acked = true", "h.Acked = false"},
-	{"acknowledges what it only received", "follow.go", "Appended: last,", "Appended: fo.received,"},
+	{"scenario: acknowledges what it only received", "follow.go", "Appended: last,", "Appended: fo.received,"},
 	{"scenario: counts older entries by new acknowledgements", "source.go", "c >= s.start && c > counted", "c > counted && r.h.epochAt(c) != r.source.epoch"},
 	{"scenario: counts what a host holds that lost its promises", "source.go", "f.stage == feedCopying && f.trust != Lost", "f.stage == feedCopying"},
 }

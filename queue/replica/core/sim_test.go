@@ -307,7 +307,39 @@ func acts() []act {
 		}},
 		{6, func(s *sim) { s.command(s.any(), func(id uint64) Event { return Switch{id, s.any().id} }) }},
 		{3, func(s *sim) { s.shutDown(s.any()) }},
+		{4, func(s *sim) { s.coup(false) }},
+		{4, func(s *sim) { s.coup(true) }},
 	}
+}
+
+// coup isolates a source and tells another host to take over, perhaps right after
+// a third has lost what it had not flushed: the worst time for it.
+func (s *sim) coup(lossy bool) {
+	src, h, other := s.source(), s.any(), s.any()
+	if src == nil || h == src || other == src {
+		return
+	}
+	if lossy && s.mayLose(other) {
+		other.power()
+		other.start()
+	}
+	clear(s.blocked)
+	for _, c := range s.conns {
+		if c.has(src.id) {
+			c.cut()
+		}
+	}
+	for _, x := range s.hosts {
+		if x != src {
+			s.blocked[[2]HostID{src.id, x.id}], s.blocked[[2]HostID{x.id, src.id}] = true, true
+			for _, y := range s.hosts {
+				if x.id > y.id && y != src {
+					s.dial(x, y)
+				}
+			}
+		}
+	}
+	s.command(h, func(id uint64) Event { return TakeOver{ID: id} })
 }
 
 // split cuts the network in two, at once in both directions.
