@@ -189,10 +189,15 @@ func (d *desk) dump(name string) []string {
 	return all
 }
 
+// flat is a mixer that remembers nothing.
+type flat struct{}
+
+func (flat) Num(c *Context, n Num) error { return (&mixer{}).Num(c, n) }
+
 // judge holds an output queue to its inputs: the recorded order, applied to a new
 // mixer, gives exactly what is there; nothing is missing before the last record and
 // nothing is there twice. It gives how far the inputs are covered.
-func judge(out *queue.Queue, ins map[uint32]*queue.Queue) (map[uint32]queue.Index, error) {
+func judge(out *queue.Queue, ins map[uint32]*queue.Queue, stateless bool) (map[uint32]queue.Index, error) {
 	tailers, done := map[uint32]*queue.Tailer{}, map[uint32]queue.Index{}
 	for id, q := range ins {
 		tailers[id] = q.NewTailer(0)
@@ -219,6 +224,9 @@ func judge(out *queue.Queue, ins map[uint32]*queue.Queue) (map[uint32]queue.Inde
 				return fmt.Errorf("outputs of an input before %s are missing", h)
 			}
 			done[h.Source] = i
+			if stateless {
+				m = mixer{}
+			}
 			want, failed = m.apply(n.N)
 		}
 		return nil

@@ -44,7 +44,7 @@ func TestASnapshotShortensTheReplay(t *testing.T) {
 	if got := d.sums("out"); !strings.HasSuffix(got, " 3.0/21") {
 		t.Fatal(got)
 	}
-	if _, err := judge(d.queue("out"), map[uint32]*queue.Queue{1: d.queue("in")}); err != nil {
+	if _, err := judge(d.queue("out"), map[uint32]*queue.Queue{1: d.queue("in")}, false); err != nil {
 		t.Fatal(err)
 	}
 	// The same as without.

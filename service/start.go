@@ -123,7 +123,6 @@ func (s *Service) startLastWritten(ctx context.Context) error {
 	if err := s.replay(ctx, from); err != nil {
 		return err
 	}
-	s.runs, s.untold = s.runs[:0], 0
 	s.sinceFull = fullEvery // so that the next start finds positions soon
 	if err := s.verifyInputs(e); err != nil {
 		return err
