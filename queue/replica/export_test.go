@@ -1,6 +1,13 @@
 package replica
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/pawl-go/pawl/queue/replica/core"
+)
+
+// AppendMessage appends the frame of a message that has no entries.
+func AppendMessage(b []byte, m *core.Message) ([]byte, error) { return appendMessage(b, 0, m, nil) }
 
 // Kill ends a host as the death of its process would: nothing is written down as
 // safe any more. What the operating system has stays.

@@ -68,9 +68,7 @@ type soak struct {
 // Run kills hosts until there were enough, and checks what they hold. The error
 // says what is wrong.
 func Run(ctx context.Context, o Options) (Report, error) {
-	s := &soak{o: o, r: rand.New(rand.NewPCG(o.Seed, 0))}
-	s.mu.acked = map[string]queue.Index{}
-	s.mu.moved = make(chan struct{})
+	s := newSoak(o)
 	defer s.cleanUp()
 	if err := s.begin(); err != nil {
 		return s.report, fmt.Errorf("begin: %w", err)
@@ -87,6 +85,13 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		return s.report, fmt.Errorf("settle: %w", err)
 	}
 	return s.report, s.check()
+}
+
+func newSoak(o Options) *soak {
+	s := &soak{o: o, r: rand.New(rand.NewPCG(o.Seed, 0))}
+	s.mu.acked = map[string]queue.Index{}
+	s.mu.moved = make(chan struct{})
+	return s
 }
 
 // begin starts all hosts, each pair with a proxy between.

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 )
 
 func TestMain(m *testing.M) {
@@ -21,12 +22,8 @@ func TestADozenKills(t *testing.T) {
 	if testing.Short() {
 		kills = 3
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	rep, err := Run(t.Context(), Options{Kills: kills, Seed: seed, Dir: dir, Program: exe, Trace: t.Output()})
+	rep, err := Run(t.Context(), Options{Kills: kills, Seed: seed, Dir: dir, Program: program(t), Trace: t.Output()})
 	if err != nil {
 		for _, name := range []string{"host1.log", "host2.log", "host3.log"} {
 			b, _ := os.ReadFile(dir + "/" + name)
@@ -38,4 +35,52 @@ func TestADozenKills(t *testing.T) {
 	if rep.Acked == 0 || rep.Kills != kills {
 		t.Fatalf("nothing was tried: %+v", rep)
 	}
+}
+
+// TestSourceThatWakes: a source that was stopped while another host took over can
+// append nothing that counts when it goes on.
+func TestSourceThatWakes(t *testing.T) {
+	s := newSoak(Options{Seed: 1, Dir: t.TempDir(), Program: program(t)})
+	defer s.cleanUp()
+	if err := s.begin(); err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	for round := range 3 {
+		if err := s.progress(ctx); err != nil {
+			t.Fatal(err)
+		}
+		old := s.sourceHost()
+		next := s.hosts[int(old.id())%hosts]
+		old.freeze()
+		next.tell("takeover")
+		if !s.until(ctx, time.Minute, func() bool { return s.sourceHost() == next }) {
+			t.Fatalf("round %d: host %d does not take over:%s", round, next.id(), s.states(ctx))
+		}
+		old.thaw()
+		// What it had in the pipe before it was stopped counts; nothing else of it.
+		for range 20 {
+			if !s.acks(ctx, 1, time.Minute) {
+				t.Fatalf("round %d: nothing goes on:%s", round, s.states(ctx))
+			}
+			if s.sourceHost() == old {
+				t.Fatalf("round %d: host %d acknowledges in an epoch that is over", round, old.id())
+			}
+		}
+	}
+	if err := s.settle(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func program(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
 }
