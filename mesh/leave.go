@@ -15,7 +15,7 @@ import (
 // Leave closes the node at once and returns the context's error.
 //
 // An actor that is busy for ever, or suspended for ever by its own doing, is
-// waited for until ctx ends.
+// waited for until ctx ends. A handler must not call Leave: it would wait for itself.
 func (n *Node) Leave(ctx context.Context) error {
 	if !n.state.CompareAndSwap(up, leaving) {
 		return fmt.Errorf("leave: %w", SendNotRunning)
@@ -79,7 +79,7 @@ func (l *link) sayGoodbye(ctx context.Context) error {
 
 // Close stops the node at once: actors are aborted after the message they are in,
 // which it waits for, and connections are closed. Peers see it as lost. Closing it
-// again does nothing.
+// again does nothing. A handler must not call it: it would wait for itself.
 func (n *Node) Close() {
 	n.closing.Do(func() {
 		n.state.Store(defunct)

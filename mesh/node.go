@@ -250,9 +250,12 @@ func (n *Node) apply(e roster.Effects) (over []*link) {
 	for _, id := range e.Gone {
 		n.forget(id)
 	}
-	n.peers.Range(func(key, v any) bool { // states are few, changes seldom
-		if state, ok := n.roster.State(key.(string)); ok {
+	n.peers.Range(func(key, v any) bool { // peers are few, changes seldom
+		id := key.(string)
+		if state, ok := n.roster.State(id); ok {
 			v.(*peer).state.Store(uint32(state))
+		} else if !n.roster.Knows(id) {
+			n.forget(id) // a dial that ended too late has brought it back
 		}
 		return true
 	})
@@ -435,7 +438,9 @@ func (n *Node) commit(id string) (ok bool) {
 func (n *Node) noteDialError(id string, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.peerOf(id).dialError = err
+	if v, ok := n.peers.Load(id); ok {
+		v.(*peer).dialError = err
+	}
 }
 
 // addrOf is where the peer of a link can be dialled.

@@ -412,6 +412,9 @@ func (r *Roster) Members() []Member {
 	return all
 }
 
+// Knows reports whether a peer is known, as an observer or otherwise.
+func (r *Roster) Knows(id string) bool { return r.peers[id] != nil }
+
 // State returns a peer's state, and whether it is known at all.
 func (r *Roster) State(id string) (State, bool) {
 	p := r.peers[id]

@@ -202,3 +202,24 @@ func TestAssemblerSkips(t *testing.T) {
 		t.Errorf("whole %v, %v, %d under way", whole, err, a.Len())
 	}
 }
+
+// Whatever fragments arrive, no more is kept than is allowed, and what comes out
+// is as long as was said.
+func FuzzAssembler(f *testing.F) {
+	f.Add([]byte{1, 10, 6, 1, 10, 4})
+	f.Add([]byte{1, 10, 6, 2, 255, 1, 1, 10, 9})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		const limit = 100
+		a := Assembler{MaxTotal: limit}
+		for ; len(b) >= 3; b = b[3:] {
+			p := wire.Piece{Stream: uint32(b[0]), Total: int(b[1]), Bytes: make([]byte, b[2])}
+			head, whole, err := a.Add(p)
+			if err != nil && (head != nil || whole != nil) {
+				t.Fatal("an error and a frame")
+			}
+			if whole != nil && (len(whole) != p.Total || len(whole) > limit) || len(head) > limit || a.Len() > Active {
+				t.Fatalf("a frame of %d bytes, said %d; %d under way", len(whole), p.Total, a.Len())
+			}
+		}
+	})
+}
