@@ -72,7 +72,7 @@ func (m *Members) Start(self mesh.Member, sink mesh.MemberSink) error {
 		return fmt.Errorf("gossip: %w", err)
 	}
 	conf.Name = self.ID
-	told := &teller{self: self.ID, sink: sink, log: m.cfg.Logger.With("node", self.ID), meta: appendMeta(nil, self)}
+	told := &teller{self: self.ID, sink: sink, log: m.cfg.Logger.With("node", self.ID), meta: appendMeta(nil, self), known: map[string]life{}}
 	conf.Events, conf.Delegate, conf.Conflict = told, told, told
 	conf.Logger = newLog(told.log)
 	if m.list, err = memberlist.Create(conf); err != nil {
@@ -137,6 +137,7 @@ func (m *Members) ask(ctx context.Context, addrs []string) error {
 // tend asks the seeds that are no members, and tells the node of all who are.
 func (m *Members) tend(ctx context.Context, told *teller) {
 	defer close(m.ended)
+	defer told.close()
 	delay, joined := seedRetry, false
 	for {
 		err := m.ask(ctx, m.missing(ctx, told))

@@ -15,7 +15,10 @@ import (
 	"github.com/pawl-go/pawl/mesh/gossip"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// memberlist does not wait for a probe that it has under way; it ends by itself.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/hashicorp/memberlist.(*Memberlist).probeNode"))
+}
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 

@@ -20,7 +20,7 @@ type teller struct {
 	meta []byte
 
 	mu    sync.Mutex
-	known map[string]life // who is alive
+	known map[string]life // who is alive; nil: nothing is told any more
 }
 
 // life is what a member says of itself.
@@ -51,14 +51,11 @@ func (t *teller) tell(n *memberlist.Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, known := t.known[n.Name]
-	if known && before.incarnation > now.incarnation {
+	if t.known == nil || known && before.incarnation > now.incarnation {
 		return
 	}
 	if known && before.incarnation < now.incarnation {
 		t.sink.Gone(n.Name, before.incarnation, false)
-	}
-	if t.known == nil {
-		t.known = map[string]life{}
 	}
 	t.known[n.Name] = now
 	t.sink.Known(mesh.Peer{ID: n.Name, Addr: now.addr}, false)
@@ -71,6 +68,14 @@ func (t *teller) retell() {
 	for id, l := range t.known {
 		t.sink.Known(mesh.Peer{ID: id, Addr: l.addr}, false)
 	}
+}
+
+// close ends the telling. memberlist itself does not wait for what it has under
+// way when it is shut down.
+func (t *teller) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known = nil
 }
 
 // heard returns the gossip addresses of who is alive. memberlist's own list is not
