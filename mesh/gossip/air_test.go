@@ -116,12 +116,22 @@ func (a *air) members() (*gossip.Members, *antenna) {
 	return gossip.New(gossip.Over(cfg, n)), n
 }
 
+// quench stops all nodes and lets end what memberlist has under way; a bubble must
+// be left empty.
+func quench(c *meshtest.Cluster) {
+	for _, id := range c.Names() {
+		c.Crash(id)
+	}
+	c.Sleep(time.Minute)
+}
+
 // 50 nodes join at once, each of which knows one: what a node sends grows no faster
 // than their number.
 func TestFiftyNodesJoin(t *testing.T) {
 	traffic := func(t *testing.T, count int) (most int) {
 		meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
 			var a air
+			defer quench(c)
 			for i := range count {
 				c.Start(fmt.Sprintf("n%02d", i), func(cfg *mesh.Config) {
 					cfg.Members, _ = a.members()
@@ -153,6 +163,7 @@ func TestFiftyNodesJoin(t *testing.T) {
 func TestCrashAndReturn(t *testing.T) {
 	meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
 		var a air
+		defer quench(c)
 		var last *antenna
 		join := func(cfg *mesh.Config) { cfg.Members, last = a.members() }
 		for i := range 5 {
