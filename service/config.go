@@ -51,8 +51,10 @@ type Input struct {
 	// The service does not close it.
 	Queue *queue.Queue
 	// Acknowledged waits until an entry counts. No output is written before its
-	// inputs do, so that no crash leaves an output whose input is lost. Nil: an
-	// entry counts when it is seen, which is safe from the death of processes only.
+	// inputs do, so that no crash leaves an output whose input is lost. WaitDurable
+	// needs the queue open for appending in this process. Nil: an entry counts when
+	// it is seen, which is safe from the death of processes only; what a power cut
+	// takes then is found at the next start (LostInputError).
 	Acknowledged Wait
 	// Type, when set, makes each entry the payload of a message of that type: for
 	// queues that are not written by a Publisher or a service.
@@ -64,8 +66,8 @@ type Output struct {
 	// Queue holds the entries; it is open for appending unless Append is set. The
 	// service does not close it.
 	Queue *queue.Queue
-	// Append appends a batch, whole or not at all. Nil: Queue.AppendBatch. A
-	// replicated queue has its own.
+	// Append appends a batch, whole or not at all, and does not keep it. Nil:
+	// Queue.AppendBatch. A replicated queue has its own.
 	Append func(ctx context.Context, ps ...[]byte) (first queue.Index, err error)
 	// Committed waits until an entry survives what the service is to survive. It is
 	// asked before a snapshot, at a Begin and at a dead letter, not at each output. Nil:

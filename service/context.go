@@ -18,16 +18,17 @@ type Context struct {
 	codec Codec
 	names *typeNames
 
-	in    frame // the message
-	cause Hop
-
-	out       frame // of what is sent; the fields that depend on the cause are set
-	arena     []byte
-	ends      []int // of the messages in the arena; those of one input follow each other
-	sent      int   // for this input
-	mute      bool  // there is no output queue
+	in        frame // the message
+	cause     Hop
 	replaying bool
-	broken    error // of a Send that failed: the handler fails, whether it looks or not
+
+	out     frame // of what is sent; the fields that depend on the cause are set
+	arena   []byte
+	ends    []int    // of the messages in the arena; those of one input follow each other
+	scratch [][]byte // of entries
+	sent    int      // for this input
+	mute    bool     // there is no output queue
+	broken  error    // of a Send that failed: the handler fails, whether it looks or not
 }
 
 // Context ends when the service does. Handlers that only compute do not need it.
@@ -149,14 +150,15 @@ func (c *Context) put(payload []byte) {
 }
 
 // entries gives the entries between two marks; they are good until the arena
-// grows.
+// grows, or the next call.
 func (c *Context) entries(from, to mark) [][]byte {
-	ps := make([][]byte, 0, to.messages-from.messages)
+	ps := c.scratch[:0]
 	at := from.bytes
 	for _, end := range c.ends[from.messages:to.messages] {
 		ps = append(ps, c.arena[at:end:end])
 		at = end
 	}
+	c.scratch = ps
 	return ps
 }
 

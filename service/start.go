@@ -31,7 +31,7 @@ func (s *Service) start(ctx context.Context) error {
 	case FromStart:
 		err = s.startAnew(ctx)
 	}
-	s.snaps.since = 0
+	s.snaps.since = int(s.stats.replayed.Load()) // what was replayed once need not be again
 	return err
 }
 

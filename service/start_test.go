@@ -1,8 +1,11 @@
 package service
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -173,6 +176,72 @@ func TestLostInput(t *testing.T) {
 				t.Fatalf("stateless %v, then %q: %v", stateless, refill, err)
 			}
 		}
+	}
+}
+
+// TestAnotherInput: one may be added, and none taken away.
+func TestAnotherInput(t *testing.T) {
+	d := newDesk(t)
+	d.feed("in", 1)
+	d.feed("in2", 3)
+	d.mustRun(&mixer{})
+	two(d)
+	d.mustRun(&mixer{})
+	if got := d.sums("out"); got != "1.0/1 3.0/2" {
+		t.Fatal(got)
+	}
+	if _, err := judge(d.queue("out"), map[uint32]*queue.Queue{1: d.queue("in"), 2: d.queue("in2")}, false); err != nil {
+		t.Fatal(err)
+	}
+	d.cfg.Inputs = d.cfg.Inputs[:1]
+	if _, err := d.run(&mixer{}); !errorContains(err, "names input 2, which the service does not have") {
+		t.Fatal(err)
+	}
+}
+
+// TestAnInputThatRepairHasGivenUp is a failure like any other: the end, or a dead
+// letter; and a state that was made from it cannot be replayed.
+func TestAnInputThatRepairHasGivenUp(t *testing.T) {
+	damage := func(d *desk) {
+		if err := d.queue("in").Close(); err != nil {
+			t.Fatal(err)
+		}
+		delete(d.qs, "in")
+		path := filepath.Join(d.root, "in", "0000000001.cycle")
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[bytes.Index(b, []byte(`{"N":3}`))] ^= 1
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := queue.Repair(filepath.Join(d.root, "in"), queue.CheckOptions{Logger: quiet()}); err != nil {
+			t.Fatal(err)
+		}
+		d.cfg.Inputs[0].Queue = d.queue("in")
+	}
+	d := newDesk(t)
+	d.feed("in", 1, 3, 1)
+	damage(d)
+	_, err := d.run(&mixer{})
+	if lost, ok := errors.AsType[*queue.LostError](err); !ok || lost.Index != queue.NewIndex(1, 1) {
+		t.Fatal(err)
+	}
+	d.cfg.DeadLetters.Queue = d.queue("dead")
+	for range 2 {
+		d.mustRun(&mixer{})
+		if got := letters(d); len(got) != 1 || d.sums("out") != "1.0/1 1.0/2" {
+			t.Fatalf("%q, %s", got, d.sums("out"))
+		}
+	}
+	d = newDesk(t)
+	d.feed("in", 1, 3, 1)
+	d.mustRun(&mixer{})
+	damage(d)
+	_, err = d.run(&mixer{})
+	if _, ok := errors.AsType[*LostInputError](err); !ok {
+		t.Fatal(err)
 	}
 }
 

@@ -27,10 +27,12 @@ var arrows = map[string][]string{
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},
 	"":                  {"engine", "engine/chain", "engine/local", "internal/..."},
-	"cmd":               {"", "engine/...", "internal/...", "queue/...", "bench/...", "cmd/..."},
+	"cmd":               {"", "engine/...", "internal/...", "mesh", "queue/...", "bench/...", "cmd/..."},
 	"pawltest":          {"", "engine/...", "internal/probe", "internal/runtime", "queue", "spec/check"}, // a test kit: it may look inside
 	"examples":          {"", "engine/local", "examples/...", "spec/check"},
-	"bench":             {"", "engine/...", "queue/...", "bench/..."},
+	"examples/orders":   {"examples/orders", "queue", "service"},
+	"examples/chat":     {"mesh", "mesh/gossip"}, // the mesh stands alone
+	"bench":             {"", "engine/...", "mesh", "queue/...", "bench/..."},
 }
 
 // confined names modules of others that only some packages may import, and why.
