@@ -21,6 +21,14 @@ type capture struct {
 	cleanups []func()
 }
 
+// keep keeps a line with the run; failed says that it fails the run.
+func (c *capture) keep(line string, failed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines = append(c.lines, strings.TrimSuffix(line, "\n"))
+	c.failed = c.failed || failed
+}
+
 // Error is Log and Fail.
 func (w *World) Error(args ...any) { w.say(fmt.Sprintln(args...)); w.Fail() }
 
@@ -111,9 +119,7 @@ func (w *World) Output() io.Writer { return output{w} }
 type output struct{ w *World }
 
 func (o output) Write(b []byte) (int, error) {
-	o.w.said.mu.Lock()
-	defer o.w.said.mu.Unlock()
-	o.w.said.lines = append(o.w.said.lines, strings.TrimSuffix(string(b), "\n"))
+	o.w.said.keep(string(b), false)
 	return len(b), nil
 }
 

@@ -153,8 +153,8 @@ func (e *explorer) try(s schedule) *World {
 	}
 	e.tried[len(s.failures)]++
 	if w.mu.next < len(s.failures) && !w.Failed() {
-		w.Errorf("the run did not come to %s, where it was to fail: the scenario does not do the same each time "+
-			"(a random choice, the wall clock, or something kept from an earlier run?)", s.failures[w.mu.next].at)
+		w.Errorf("the run did not come to %s, where it was to fail: the program has changed since, or the scenario does not "+
+			"do the same each time (a random choice, or something kept from an earlier run)", s.failures[w.mu.next].at)
 	}
 	return w
 }

@@ -38,12 +38,9 @@ func (o observer) Ended(inv *runtime.Invocation, actor any) {
 
 // Touched implements probe.Probe.
 func (o observer) Touched(inv *runtime.Invocation, cell string) {
-	o.w.said.mu.Lock()
-	defer o.w.said.mu.Unlock()
-	o.w.said.failed = true
-	o.w.said.lines = append(o.w.said.lines, fmt.Sprintf(
+	o.w.said.keep(fmt.Sprintf(
 		"%s.%s changed the value of the cell %s in place, without Set: the change is not recorded, and is gone in the next run. "+
-			"Change it in Edit, or Set a copy.", inv.Self().Type, inv.Method(), cell))
+			"Change it in Edit, or Set a copy.", inv.Self().Type, inv.Method(), cell), true)
 }
 
 // Jitter implements probe.Probe: what may go on at the same time goes on in an

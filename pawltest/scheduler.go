@@ -7,7 +7,42 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pawl-go/pawl/internal/probe"
+	"github.com/pawl-go/pawl/engine"
+)
+
+// visit is a moment at which a failure can be tried.
+type visit struct {
+	at    string
+	alone bool // the component could have failed alone
+}
+
+// ready is a goroutine held at a place, until it is its turn.
+type ready struct {
+	place place
+	on    *session
+	alone bool
+	wake  chan struct{}
+}
+
+// answer is an outcome on its way to who waits for it.
+type answer struct {
+	to   *session // nil: the client
+	resp engine.Response
+}
+
+// ask is something to be done while nothing runs; idle: while nothing is ready
+// either.
+type ask struct {
+	do   func()
+	idle bool
+	done chan struct{}
+}
+
+// Limits of one run, beyond which it is taken for one that does not end.
+const (
+	maxMoves = 50_000         // steps of all actors together, while the scenario waits
+	maxIdle  = 24 * time.Hour // of virtual time in which nothing happens, while an answer is waited for
+	maxDays  = 400            // times maxIdle, while none is
 )
 
 // schedule lets the world go on, one move at a time, until the scenario has
@@ -58,8 +93,14 @@ func (w *World) tooLong() bool {
 	if moves <= maxMoves {
 		return false
 	}
-	w.giveUp("the run has not ended after %d steps: does a method call itself, or ask for another attempt, for ever?", maxMoves)
+	w.giveUp("the scenario has waited for %d steps of its actors, and there is no end: does a method call itself, or ask for another attempt, for ever?", maxMoves)
 	return true
+}
+
+func (w *World) scenarioGoesOn() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.moves = 0
 }
 
 // giveUp fails a run whose scenario cannot be waited for.
@@ -103,8 +144,31 @@ func (w *World) takeAsk(idle bool) (do func(), ok bool) {
 		return nil, false
 	}
 	a := w.mu.asks[i]
+	w.mu.moves = 0
 	w.mu.asks = slices.Delete(w.mu.asks, i, i+1)
 	return func() { a.do(); close(a.done) }, true
+}
+
+// ask has something done while nothing runs, and waits for it.
+func (w *World) ask(idle bool, do func()) {
+	a := &ask{do: do, idle: idle, done: make(chan struct{})}
+	w.mu.Lock()
+	w.mu.asks = append(w.mu.asks, a)
+	w.mu.Unlock()
+	w.tell()
+	select {
+	case <-a.done:
+	case <-w.over:
+		runtime.Goexit() // the world has given up
+	}
+}
+
+// tell says that something has become ready.
+func (w *World) tell() {
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
 }
 
 // moves gives what can be done now, in an order that does not depend on which
@@ -150,6 +214,7 @@ func (w *World) arrive(a *answer) {
 	w.mu.answers = slices.Delete(w.mu.answers, i, i+1)
 	w.mu.Unlock()
 	if a.to == nil {
+		w.scenarioGoesOn()
 		w.client.respond(a.resp)
 		return
 	}
@@ -231,45 +296,4 @@ func (w *World) held(on *session, p place) bool {
 func (w *World) bury() {
 	<-w.over
 	runtime.Goexit()
-}
-
-// nextFailure is one asked for by FailNext.
-type nextFailure struct {
-	step   Step
-	kind   string // of the actor; "" for any
-	method string // "" for any
-}
-
-func (f nextFailure) named() string {
-	if f.method == "" {
-		return "any method"
-	}
-	return f.kind + "." + f.method
-}
-
-func (f nextFailure) fits(p *place) bool {
-	return f.step == p.step && (f.method == "" || f.method == p.run.Method) && (f.kind == "" || f.kind == p.run.Actor.Type)
-}
-
-// FailNext lets the process die, and start again, the next time that a method
-// comes to a step. The method is named by its method expression; nil stands for
-// any:
-//
-//	w.FailNext(pawltest.BeforeOutcome, (*Account).Withdraw)
-func (w *World) FailNext(s Step, method any) {
-	w.Helper()
-	f := nextFailure{step: s}
-	if steps[s] == "" {
-		w.Fatalf("FailNext: %q is no step", s)
-	}
-	if method != nil {
-		var err error
-		if f.method, err = probe.MethodName(method); err != nil {
-			w.Fatalf("FailNext: %v", err)
-		}
-		f.kind = probe.TypeName(method)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.mu.once = append(w.mu.once, f)
 }

@@ -3,12 +3,13 @@ package pawltest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,7 +19,7 @@ import (
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/local/memdisk"
 	"github.com/pawl-go/pawl/engine/trace"
-	rt "github.com/pawl-go/pawl/internal/runtime"
+	"github.com/pawl-go/pawl/internal/runtime"
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/spec/check"
 )
@@ -64,50 +65,15 @@ type World struct {
 		next       int     // in plan.failures
 		once       []nextFailure
 		choice     bool // there ever was one between ready ones
-		moves      int
+		moves      int  // since the scenario last went on
 		components []*Component
 		runs       map[engine.ID]*engine.Request // the present step of each
 		events     []event
-		seen       map[*rt.Invocation]fields // of methods that run, as they began
+		seen       map[*runtime.Invocation]fields // of methods that run, as they began
 		memory     memory
 		ending     bool
 	}
 }
-
-// visit is a moment at which a failure can be tried.
-type visit struct {
-	at    string
-	alone bool // the component could have failed alone
-}
-
-// ready is a goroutine held at a place, until it is its turn.
-type ready struct {
-	place place
-	on    *session
-	alone bool
-	wake  chan struct{}
-}
-
-// answer is an outcome on its way to who waits for it.
-type answer struct {
-	to   *session // nil: the client
-	resp engine.Response
-}
-
-// ask is something to be done while nothing runs; idle: while nothing is ready
-// either.
-type ask struct {
-	do   func()
-	idle bool
-	done chan struct{}
-}
-
-// Limits of one run, beyond which it is taken for one that does not end.
-const (
-	maxMoves = 50_000         // steps of all actors together
-	maxIdle  = 24 * time.Hour // of virtual time in which nothing happens, while an answer is waited for
-	maxDays  = 400            // times maxIdle, while none is
-)
 
 // play runs a scenario in a world of its own, in a bubble of virtual time.
 func play(t *testing.T, cfg config, s schedule, scenario func(*World)) (w *World) {
@@ -116,8 +82,7 @@ func play(t *testing.T, cfg config, s schedule, scenario func(*World)) (w *World
 			if w == nil {
 				panic(v)
 			}
-			w.said.lines = append(w.said.lines, fmt.Sprintf("the run did not end: %v", v))
-			w.said.failed = true
+			w.said.keep(fmt.Sprintf("the run did not end: %v", v), true)
 		}
 	}()
 	synctest.Test(t, func(*testing.T) {
@@ -138,9 +103,8 @@ func play(t *testing.T, cfg config, s schedule, scenario func(*World)) (w *World
 // fault of Pawl is told from one of the scenario.
 func (w *World) checkTrace() {
 	if _, err := check.Slice(w.trace.Events(), check.Options{}); err != nil {
-		w.said.lines = append(w.said.lines, fmt.Sprintf("Pawl itself has done what its semantics do not allow, "+
-			"which is a bug of Pawl and not of this program; please report it with all that stands here:\n%v", err))
-		w.said.failed = true
+		w.said.keep(fmt.Sprintf("Pawl itself has done what its semantics do not allow, "+
+			"which is a bug of Pawl and not of this program; please report it with all that stands here:\n%v", err), true)
 	}
 }
 
@@ -159,7 +123,7 @@ func newWorld(t testing.TB, cfg config, s schedule) *World {
 	close(w.up)
 	w.mu.ordinals = map[string]int{}
 	w.mu.runs = map[engine.ID]*engine.Request{}
-	w.mu.seen = map[*rt.Invocation]fields{}
+	w.mu.seen = map[*runtime.Invocation]fields{}
 	w.mu.memory = newMemory()
 	w.client = &client{w: w}
 	return w
@@ -167,11 +131,15 @@ func newWorld(t testing.TB, cfg config, s schedule) *World {
 
 // open opens the engine and the client.
 func (w *World) open() (err error) {
-	w.id = worlds.add(w.door)
 	if w.eng, err = w.openEngine(); err != nil {
 		return err
 	}
-	return w.client.open()
+	w.id = worlds.add(w.door)
+	if err = w.client.open(); err != nil {
+		worlds.remove(w.id)
+		err = errors.Join(err, w.eng.Close())
+	}
+	return err
 }
 
 // logger keeps warnings with the run, such as of a method that has panicked.
@@ -202,22 +170,11 @@ func (w *World) run(scenario func(*World)) {
 	defer w.cleanup()
 	defer func() {
 		if v := recover(); v != nil {
-			w.said.lines = append(w.said.lines, fmt.Sprintf("the scenario panicked: %v\n%s", v, debug.Stack()))
-			w.Fail()
+			w.said.keep(fmt.Sprintf("the scenario panicked: %v\n%s", v, debug.Stack()), true)
 		}
 	}()
 	scenario(w)
 	w.missed()
-}
-
-// missed says which failure of FailNext has not come about.
-func (w *World) missed() {
-	w.mu.Lock()
-	once := slices.Clone(w.mu.once)
-	w.mu.Unlock()
-	for _, f := range once {
-		w.Errorf("FailNext(%q, %s): the scenario has ended, and no method came there", f.step, f.named())
-	}
 }
 
 // close ends what is left of every life. Nobody is told before their component
@@ -245,28 +202,6 @@ func (w *World) close() {
 // now is the virtual time since the run began.
 func (w *World) now() time.Duration { return time.Since(w.start) }
 
-// ask has something done while nothing runs, and waits for it.
-func (w *World) ask(idle bool, do func()) {
-	a := &ask{do: do, idle: idle, done: make(chan struct{})}
-	w.mu.Lock()
-	w.mu.asks = append(w.mu.asks, a)
-	w.mu.Unlock()
-	w.tell()
-	select {
-	case <-a.done:
-	case <-w.over:
-		runtime.Goexit() // the world has given up
-	}
-}
-
-// tell says that something has become ready.
-func (w *World) tell() {
-	select {
-	case w.news <- struct{}{}:
-	default:
-	}
-}
-
 // Advance lets virtual time pass, and with it everything that is due by then
 // begin and go on until it waits for something. Without it time passes by itself
 // whenever all wait.
@@ -291,7 +226,7 @@ func (w *World) Settle() {
 			return
 		}
 		if w.now()-begun > settleLimit {
-			w.Fatalf("Settle: after %v these are still pending: %v", settleLimit, w.Pending())
+			w.Fatalf("Settle: after %v these are still pending: %s", settleLimit, w.pendingNames())
 		}
 		time.Sleep(wait)
 		wait = min(2*wait, time.Second)
@@ -314,6 +249,15 @@ func (w *World) Pending() []pawl.Invocation {
 		}
 	}
 	return list
+}
+
+// pendingNames names what is pending, for a message.
+func (w *World) pendingNames() string {
+	var names []string
+	for _, inv := range w.Pending() {
+		names = append(names, fmt.Sprintf("%s.%s (%s)", inv.Actor, inv.Method, inv.Status))
+	}
+	return strings.Join(names, ", ")
 }
 
 // State gives what is recorded of an actor, by the keys of its cells, encoded.

@@ -219,7 +219,7 @@ func TestRunsThatDoNotEnd(t *testing.T) {
 		"for ever": {func(w *pawltest.World) error {
 			_, err := pawl.Call(w.Context(), clock, (*Clock).Forever, pawl.None{})
 			return err
-		}, "has not ended after"},
+		}, "has waited for 50000 steps"},
 		"stuck": {func(w *pawltest.World) error {
 			_, err := pawl.Call(w.Context(), clock, (*Clock).Stuck, pawl.None{})
 			return err
@@ -309,7 +309,7 @@ func TestMistakesOfTheScenario(t *testing.T) {
 					_, _ = pawl.Call(w.Context(), clock, (*Clock).Tick, pawl.None{})
 				}
 			}
-		}(), "does not do the same each time"},
+		}(), "do the same each time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if report, _, _ := pawltest.Find(t, c.scenario); !strings.Contains(report, c.want) {
