@@ -45,7 +45,7 @@ type walker struct {
 	at    int // in the bytes
 	seq   uint32
 	entry core.Entry // the last one with an index
-	kind  uint32
+	kind  uint32     // of the last one of all
 }
 
 func (p *piece) walk() *walker {

@@ -30,9 +30,11 @@ type conn struct {
 	queues  []*Queue          // by their number in the peer's frames; nil: not here
 	numbers map[*Queue]uint16 // in this host's frames
 
-	// heard: something has come in since the last tick. delivering: what came in
-	// waits for this host, so that silence is no sign of death.
-	heard, delivering atomic.Bool
+	// heard: something has come in since the last tick, and be it a part of a frame.
+	// delivering: what came in waits for this host, so that silence is no sign of
+	// death.
+	heard      *atomic.Bool
+	delivering atomic.Bool
 
 	out struct {
 		sync.Mutex
@@ -47,7 +49,7 @@ type conn struct {
 
 func newConn(h *Host, m *meeting) *conn {
 	c := &conn{
-		h: h, peer: m.theirs.From, id: h.conns.Add(1), raw: m.raw, r: m.r,
+		h: h, peer: m.theirs.From, id: h.conns.Add(1), raw: m.raw, r: m.r, heard: &m.heard,
 		numbers: map[*Queue]uint16{}, kick: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	c.out.room = sync.NewCond(&c.out)
@@ -149,7 +151,6 @@ func (c *conn) write() {
 func (c *conn) read() {
 	for {
 		f, err := c.r.Next()
-		c.heard.Store(true)
 		if err == nil {
 			err = c.take(f)
 		}

@@ -23,7 +23,7 @@ func (c *cluster) dialAs(from, to replica.HostID) net.Conn {
 			c.t.Fatal(err)
 		}
 	}
-	conn, err := net.Dial("tcp", c.addrs[to])
+	conn, err := new(net.Dialer).DialContext(c.t.Context(), "tcp", c.addrs[to])
 	fail(err)
 	c.t.Cleanup(func() { conn.Close() })
 	g := wire.Greeting{From: from, To: to, Cluster: "test", Queues: []string{qname}}

@@ -33,3 +33,15 @@ func (h *Host) Kill() error {
 	h.told.Wait()
 	return errors.Join(errs...)
 }
+
+// Hold keeps a host from changing its queues, until the result is called.
+func (h *Host) Hold() func() {
+	for _, q := range h.queues {
+		q.mu.Lock()
+	}
+	return func() {
+		for _, q := range h.queues {
+			q.mu.Unlock()
+		}
+	}
+}

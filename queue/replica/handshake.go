@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-go/pawl/queue/replica/wire"
@@ -23,8 +24,8 @@ var errRefused = errors.New("the host refuses")
 type meeting struct {
 	h       *Host
 	raw     net.Conn
-	buf     *bufio.Reader
 	r       *wire.Reader
+	heard   atomic.Bool // something has come in
 	mine    wire.Greeting
 	theirs  wire.Greeting
 	hellos  [2][]byte // as encoded: the dialler's, the acceptor's
@@ -43,8 +44,7 @@ func (h *Host) meet(ctx context.Context, raw net.Conn, to HostID) (*conn, error)
 	m := &meeting{h: h, raw: raw}
 	err := m.secure(ctx, to)
 	if err == nil {
-		m.buf = bufio.NewReaderSize(m.raw, 64<<10)
-		m.r = wire.NewReader(m.buf)
+		m.r = wire.NewReader(bufio.NewReaderSize(m, 64<<10))
 		if to != 0 {
 			err = m.dialled(to)
 		} else {
@@ -61,6 +61,13 @@ func (h *Host) meet(ctx context.Context, raw net.Conn, to HostID) (*conn, error)
 	}
 	m.r.Trust()
 	return newConn(h, m), nil
+}
+
+// Read notes that something has come in: that is a sign of life.
+func (m *meeting) Read(b []byte) (int, error) {
+	n, err := m.raw.Read(b)
+	m.heard.Store(true)
+	return n, err
 }
 
 // secure puts TLS on the connection.

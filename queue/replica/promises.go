@@ -43,12 +43,18 @@ func (p *promises) load() (core.Hard, bool, error) {
 	if err != nil {
 		return core.Hard{}, false, fmt.Errorf("read promises: %w", err)
 	}
-	var f promisesFile
-	body, ok := uncheck(bytes.TrimSuffix(b, []byte("\n")))
-	if !ok || json.Unmarshal(body, &f) != nil {
+	f, ok := decodePromises(b)
+	if !ok {
 		return core.Hard{Trust: core.Lost}, false, nil
 	}
 	return f.Hard, p.boot != "" && f.Boot == p.boot, nil
+}
+
+func decodePromises(b []byte) (promisesFile, bool) {
+	var f promisesFile
+	body, ok := uncheck(bytes.TrimSuffix(b, []byte("\n")))
+	ok = ok && json.Unmarshal(body, &f) == nil
+	return f, ok
 }
 
 // store replaces the file, and returns when that is on the disk.

@@ -67,6 +67,7 @@ type Queue struct {
 		closing  bool
 		fail     error // why nothing goes on
 	}
+	started   bool
 	holdBack  *queue.Position // of retention
 	closed    chan struct{}   // the core has closed, or the replica has ended
 	closeOnce sync.Once
@@ -192,6 +193,7 @@ func neverPublished(dir queue.Dir, rec *queue.Recovery) bool {
 }
 
 func (q *Queue) start() {
+	q.started = true
 	q.owned.Go(q.run)
 	q.owned.Go(q.keep)
 	q.owned.Go(q.flush)
@@ -371,6 +373,9 @@ func (q *Queue) beginClose() {
 
 // awaitClose waits until the core has closed, or cannot.
 func (q *Queue) awaitClose() error {
+	if !q.started {
+		return nil
+	}
 	<-q.closed
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica"
 )
 
@@ -14,15 +13,14 @@ func TestHostsHoldTheSame(t *testing.T) {
 			c := newCluster(t, n, nil)
 			c.openAll()
 			c.awaitSource(1)
-			var last queue.Index
 			for k := range 300 {
-				last = c.append(1, fmt.Sprintf("message %d of some length, so that cycles roll", k))
+				c.append(1, fmt.Sprintf("message %d of some length, so that cycles roll", k))
 			}
 			first, err := c.queue(1).AppendBatch(c.ctx(), []byte("a"), []byte(""), []byte("c"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			last = first + 2
+			last := first + 2
 			ms := c.same(last)
 			if len(ms) != 303 || ms[302] != (message{last, "c"}) {
 				t.Fatalf("%d messages, the last %v", len(ms), ms[len(ms)-1])

@@ -190,7 +190,7 @@ func TestHostilePeer(t *testing.T) {
 		attacks = append(attacks, b)
 	}
 	for k, attack := range attacks {
-		conn, err := net.Dial("tcp", c.addrs[1])
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", c.addrs[1])
 		if err != nil {
 			t.Fatal(err)
 		}

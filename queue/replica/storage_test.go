@@ -137,9 +137,11 @@ func TestPowerCut(t *testing.T) {
 			want++
 		}
 		for id, disk := range disks {
+			release := c.hosts[id].Hold()
 			disks[id] = disk.Crash(r)
+			release()
 		}
-		for id := range disks {
+		for id := range disks { // what they still write goes nowhere
 			c.kill(id)
 		}
 		boot = fmt.Sprint("after ", round)

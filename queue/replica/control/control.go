@@ -121,7 +121,7 @@ func Listen(ctx context.Context, path string) (net.Listener, error) {
 	if err != nil {
 		return fail(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // empty by then, as a rule
 	hidden := filepath.Join(dir, "s")
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "unix", hidden)

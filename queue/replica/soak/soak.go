@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -243,11 +244,11 @@ func (s *soak) states(ctx context.Context) string {
 		h.tell("stats")
 	}
 	s.acks(ctx, 1, time.Second)
-	text := ""
+	var text strings.Builder
 	for _, h := range s.hosts {
-		text += "\n" + h.String()
+		text.WriteString("\n" + h.String())
 	}
-	return text
+	return text.String()
 }
 
 // heal ends all faults, and starts what is down.
