@@ -66,6 +66,11 @@ func Decode(p []byte) (Envelope, error) {
 	if err := f.decode(p); err != nil {
 		return Envelope{}, err
 	}
+	return f.envelope(), nil
+}
+
+// envelope is the frame for others to see; it shares the frame's slices.
+func (f *frame) envelope() Envelope {
 	e := Envelope{
 		Kind: f.kind, Type: string(f.typ), History: f.history, Ordinal: int(f.ordinal),
 		Reason: string(f.reason), Payload: f.payload,
@@ -73,7 +78,7 @@ func Decode(p []byte) (Envelope, error) {
 	if f.time != 0 {
 		e.Time = time.Unix(0, f.time).UTC()
 	}
-	return e, nil
+	return e
 }
 
 // FormatError says that an entry is not a message of services. If others write

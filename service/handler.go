@@ -112,7 +112,7 @@ func (h *Handler) add(name string, fn reflect.Value) error {
 // typeName is the type of the messages that are of a Go type.
 func typeName(t reflect.Type) (string, error) {
 	name := t.Name()
-	if v, ok := reflect.New(t).Interface().(Typed); ok {
+	if v, ok := reflect.TypeAssert[Typed](reflect.New(t)); ok {
 		name = v.MessageType()
 	}
 	switch {
@@ -155,6 +155,6 @@ func (m *method) call(c *Context) error {
 	if !m.pointer {
 		arg = arg.Elem()
 	}
-	err, _ := m.fn.Call([]reflect.Value{c.self, arg})[0].Interface().(error)
+	err, _ := reflect.TypeAssert[error](m.fn.Call([]reflect.Value{c.self, arg})[0])
 	return err
 }

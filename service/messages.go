@@ -24,15 +24,14 @@ func Messages(q *queue.Queue, from queue.Index) iter.Seq2[Entry, error] {
 				yield(Entry{}, err)
 				return
 			}
-			env, err := Decode(e.Payload)
-			if err != nil {
+			var f frame
+			if err := f.decode(e.Payload); err != nil {
 				yield(Entry{Index: e.Index}, fmt.Errorf("entry %s of queue %s: %w", e.Index, q.Dir(), err))
 				return
 			}
-			if env.Kind == Message || (env.Kind == Dead && env.Type+string(env.Payload) != "") {
-				if !yield(Entry{e.Index, env}, nil) {
-					return
-				}
+			letter := f.kind == Dead && !f.has(hasOrder)
+			if (f.kind == Message || letter) && !yield(Entry{e.Index, f.envelope()}, nil) {
+				return
 			}
 		}
 	}

@@ -210,7 +210,7 @@ func judge(out *queue.Queue, ins map[uint32]*queue.Queue, stateless bool) (map[u
 		for done[h.Source] < h.Index {
 			i, p, ok, err := tailers[h.Source].TryNext()
 			if err != nil || !ok || i > h.Index {
-				return fmt.Errorf("input %s is not there (%v)", h, err)
+				return errors.Join(fmt.Errorf("input %s is not there", h), err)
 			}
 			e, err := Decode(p)
 			if err != nil {

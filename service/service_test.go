@@ -51,7 +51,7 @@ func TestHistoryLeadsBackOverServices(t *testing.T) {
 		e.Payload = nil
 		got = append(got, e.Envelope)
 	}
-	hop := func(source uint32, cycle, seq uint32) Hop { return Hop{source, queue.NewIndex(cycle, seq)} }
+	hop := func(source, cycle, seq uint32) Hop { return Hop{source, queue.NewIndex(cycle, seq)} }
 	at := time.Unix(1e9, 0).UTC()
 	want := []Envelope{ // 1:0 on out is the Begin
 		{Type: "Sum", Time: at, History: []Hop{hop(7, 1, 1), hop(1, 1, 0)}},

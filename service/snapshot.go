@@ -46,36 +46,41 @@ func (ss *snapshots) load(fits func(*snapshot) (problem string, err error)) (*sn
 	if ss.cfg.Dir == "" {
 		return nil, nil
 	}
-	fail := func(err error) (*snapshot, error) {
+	sn, err := ss.newest(fits)
+	if err != nil {
 		return nil, fmt.Errorf("load snapshot from %s: %w", ss.cfg.Dir, err)
 	}
+	return sn, nil
+}
+
+func (ss *snapshots) newest(fits func(*snapshot) (problem string, err error)) (*snapshot, error) {
 	d, err := ss.cfg.FS.OpenDir(ss.cfg.Dir, true)
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	defer d.Close()
 	names, err := d.List()
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	for _, n := range slices.Backward(ss.numbers(names)) {
 		name := ss.fileName(n)
 		sn := &snapshot{path: ss.cfg.Dir + "/" + name}
 		b, err := readFile(d, name)
 		if err != nil {
-			return fail(err)
+			return nil, err
 		}
 		mark, problem := ".bad", ""
 		if err := sn.decode(b); err != nil {
 			problem = err.Error()
 		} else if problem, err = fits(sn); err != nil {
-			return fail(err)
+			return nil, err
 		} else if mark = ".stale"; problem == "" {
 			return sn, nil
 		}
 		ss.log.Warn("snapshot set aside: the replay is longer", "error", &SnapshotError{sn.path, problem}, "to", name+mark)
 		if err := errors.Join(d.Rename(name, name+mark), d.Sync()); err != nil {
-			return fail(err)
+			return nil, err
 		}
 	}
 	return nil, nil

@@ -13,11 +13,11 @@ type Order struct {
 	Count int
 }
 
-// Reserved says that the stock has it, Refused that it has not.
-type (
-	Reserved Order
-	Refused  Order
-)
+// Reserved says that the stock has what was ordered, and keeps it.
+type Reserved Order
+
+// Refused says that the stock does not have it.
+type Refused Order
 
 // Stock decides which orders can be met: each item is there so many times. What is
 // left is its state, in memory; nothing stores it but the snapshots.
