@@ -91,15 +91,15 @@ func (r *reader) boolean(n *yaml.Node, what string) bool {
 	return strings.EqualFold(n.Value, "true")
 }
 
-// number reads a whole number from low to high; what is wrong gives 0.
-func (r *reader) number(n *yaml.Node, what string, low, high int64) int64 {
+// number reads a whole number from 1 to high; what is wrong gives 0.
+func (r *reader) number(n *yaml.Node, what string, high int64) int64 {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" {
 		r.mistake(n, "%s must be a number, not %s", what, kindOf(n))
 		return 0
 	}
 	v, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 0, 64)
-	if err != nil || v < low || v > high {
-		r.mistake(n, "%s is %s; it must be from %d to %d", what, n.Value, low, high)
+	if err != nil || v < 1 || v > high {
+		r.mistake(n, "%s is %s; it must be from 1 to %d", what, n.Value, high)
 		return 0
 	}
 	return v

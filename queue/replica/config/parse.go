@@ -179,7 +179,7 @@ func (p *parser) path(n *yaml.Node, what string) string {
 
 // millis reads a time in milliseconds, up to a day.
 func (p *parser) millis(n *yaml.Node, what string) time.Duration {
-	return time.Duration(p.number(n, what, 1, 86_400_000)) * time.Millisecond
+	return time.Duration(p.number(n, what, 86_400_000)) * time.Millisecond
 }
 
 func (p *parser) host(key, n *yaml.Node) {
@@ -187,7 +187,7 @@ func (p *parser) host(key, n *yaml.Node) {
 	before := len(p.mistakes)
 	p.fields(n, "host "+h.Name, map[string]func(*yaml.Node){
 		"hostId": func(n *yaml.Node) {
-			h.ID = core.HostID(p.number(n, "hostId", 1, core.MaxHosts))
+			h.ID = core.HostID(p.number(n, "hostId", core.MaxHosts))
 			if h.ID != 0 {
 				p.once(n, "hostId", n.Value)
 			}

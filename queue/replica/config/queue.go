@@ -37,7 +37,7 @@ func (p *parser) queue(key, n *yaml.Node) {
 			s.strategy = p.choice(n, "strategy", "any", "majority", "all", "unbounded", "maxGap")
 		},
 		"maxGap":     func(n *yaml.Node) { s.limit = p.limit(n) },
-		"counting":   func(n *yaml.Node) { s.counting = int(p.number(n, "counting", 1, core.MaxHosts)) },
+		"counting":   func(n *yaml.Node) { s.counting = int(p.number(n, "counting", core.MaxHosts)) },
 		"whenOver":   func(n *yaml.Node) { s.whenOver = p.choice(n, "whenOver", "wait", "fail", "flush") },
 		"patienceMs": func(n *yaml.Node) { s.patience = p.millis(n, "patienceMs") },
 	}
@@ -59,7 +59,7 @@ func (p *parser) queue(key, n *yaml.Node) {
 }
 
 func (p *parser) sourceID(n *yaml.Node) int {
-	id := p.number(n, "sourceId", 1, math.MaxInt32)
+	id := p.number(n, "sourceId", math.MaxInt32)
 	if id != 0 {
 		p.once(n, "sourceId", n.Value)
 	}
@@ -98,7 +98,7 @@ func (p *parser) master(q *Queue, s *settings) {
 	}
 	if at := s.places["masterId"]; at != nil {
 		n = at
-		id := core.HostID(p.number(at, "masterId", 1, core.MaxHosts))
+		id := core.HostID(p.number(at, "masterId", core.MaxHosts))
 		if q.Master != 0 && id != 0 && q.Master != id {
 			p.mistake(at, "queue %s has master and masterId, and they are different hosts", q.Name)
 		}
@@ -113,8 +113,8 @@ func (p *parser) master(q *Queue, s *settings) {
 func (p *parser) limit(n *yaml.Node) core.Limit {
 	var l core.Limit
 	p.fields(n, "maxGap", map[string]func(*yaml.Node){
-		"messages": func(n *yaml.Node) { l.Messages = uint64(p.number(n, "messages", 1, math.MaxInt64)) },
-		"bytes":    func(n *yaml.Node) { l.Bytes = uint64(p.number(n, "bytes", 1, math.MaxInt64)) },
+		"messages": func(n *yaml.Node) { l.Messages = uint64(p.number(n, "messages", math.MaxInt64)) },
+		"bytes":    func(n *yaml.Node) { l.Bytes = uint64(p.number(n, "bytes", math.MaxInt64)) },
 		"ageMs":    func(n *yaml.Node) { l.Age = p.millis(n, "ageMs") },
 	})
 	return l

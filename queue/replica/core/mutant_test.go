@@ -22,7 +22,7 @@ var mutants = []struct {
 	{"follows before its promise is flushed", "follow.go", "fo.stage != followPromising || !r.keeps() ||", "fo.stage != followPromising ||"},
 	{"takes entries of an older epoch", "follow.go", "if m.Epoch.Less(r.hard.Promised) {", "if false {"},
 	{"does not take the best history", "campaign.go", "a.OK && c.target.Compare(a.Last) < 0", "false && a.OK && c.target.Compare(a.Last) < 0"},
-	{"compares ends by index only", "epoch.go", "return cmp.Or(m.Epoch.Compare(o.Epoch), cmp.Compare(m.Index, o.Index))", "return cmp.Compare(m.Index, o.Index)"},
+	{"scenario: compares ends by index only", "epoch.go", "return cmp.Or(m.Epoch.Compare(o.Epoch), cmp.Compare(m.Index, o.Index))", "return cmp.Compare(m.Index, o.Index)"},
 	{"promises after an unclean end", "campaign.go", "case r.hard.Trust != Whole && !newborn:", "case r.hard.Trust == Lost && !newborn:"},
 	{"is trusted again before it has caught up", "follow.go", "|| r.h.last() < fo.trusted {", "{"},
 	{"forgets that it acknowledges unflushed entries", "replica.go", "h.Acked = true", "h.Acked = false"},
