@@ -126,7 +126,8 @@ func (n *Node) notSent(o op, code SendCode, a AnyAddress) error {
 func (n *Node) beginOp(a AnyAddress, o op) (*pendingCall, error) {
 	p, err := n.target(a.Node)
 	if err != nil {
-		return nil, n.notSent(o, err.Code, a)
+		err.Actor = a.Name
+		return nil, &OpError{OpNotSent, opNames[o], err}
 	}
 	l := p.link.Load()
 	if l == nil {
