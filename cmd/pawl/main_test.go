@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pawl": main, "bank": bank})
+	testscript.Main(m, map[string]func(){"pawl": main, "bank": bank, "node": node})
 }
 
 // TestScripts runs testdata/script/*.txtar: the command line against the
@@ -29,7 +29,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": ready, "exits": exits,
+			"ready": ready, "exits": exits, "readnode": readnode,
 		},
 	})
 }

@@ -59,7 +59,7 @@ func (c *cli) root() *cobra.Command {
 		c.callCommand(), c.tellCommand(),
 		c.psCommand(), c.typesCommand(),
 		c.invocationsCommand(), c.stateCommand(), c.actorsCommand(),
-		c.queueCommand(), c.benchCommand(), c.versionCommand(),
+		c.queueCommand(), c.meshCommand(), c.benchCommand(), c.versionCommand(),
 	)
 	return root
 }
