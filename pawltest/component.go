@@ -46,8 +46,10 @@ func (l *life) close() {
 
 // Start starts a component by a function that opens an app on an engine, given
 // by its URL, and starts it. It is called again whenever the component starts
-// again. Its context ends with the component, for goroutines that belong to it;
-// what it keeps in memory of its own must not outlive it.
+// again. Its context ends with the component, for goroutines that belong to it.
+// It must not wait for actors, and what it keeps in memory must not outlive it.
+// MissingTimeout and the limits of waiting requests are the engine's: those of
+// the option [Config].
 //
 //	w.Start(bank.Open)
 func (w *World) Start(open func(ctx context.Context, engine string) (*pawl.App, error)) *Component {
@@ -149,11 +151,14 @@ func (c *Component) Drain() {
 	if app == nil {
 		return
 	}
-	if err := app.Drain(background); err != nil {
-		c.w.Fatalf("drain %s: %v", c.name, err)
+	ctx, cancel := context.WithTimeout(background, settleLimit)
+	defer cancel()
+	if err := app.Drain(ctx); err != nil {
+		c.w.Fatalf("drain %s: after %v of virtual time something still runs: %v", c.name, settleLimit, err)
 	}
 	c.w.mu.Lock()
 	c.stopped = true
+	c.lives[len(c.lives)-1].cancel()
 	c.w.mu.Unlock()
 	if err := app.Close(); err != nil {
 		c.w.Fatalf("close %s: %v", c.name, err)

@@ -300,6 +300,14 @@ func TestMistakesOfTheScenario(t *testing.T) {
 			}
 			w.Error("seen")
 		}, "msg=\"method panicked\""},
+		"drained while paused": {func(w *pawltest.World) {
+			c := w.Host(clocks)
+			sleep := pawl.Go(w.Context(), clock, (*Clock).Sleep, time.Second)
+			w.Advance(time.Millisecond)
+			c.Pause()
+			c.Drain()
+			_, _ = sleep.Wait(w.Context())
+		}, "drain component 1: after 1h0m0s of virtual time something still runs"},
 		"no step": {func(w *pawltest.World) { w.FailNext("lunch", nil) }, `"lunch" is no step`},
 		"not the same each time": {func() func(*pawltest.World) {
 			runs := 0
