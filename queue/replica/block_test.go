@@ -245,18 +245,34 @@ func TestPromisesThatAreDamaged(t *testing.T) {
 	}
 }
 
-func FuzzDecodeMessage(f *testing.F) {
-	for _, p := range piecesOf(f, sample(f, 3), 900) {
-		entries, err := p.entries()
-		if err != nil {
-			f.Fatal(err)
-		}
-		frame, err := appendMessage(nil, 0, &core.Message{Type: core.MsgUpdate, Entries: entries}, []piece{p})
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(frame[12:])
+// updateBody is the body of an update with some messages.
+func updateBody(t testing.TB, texts ...string) []byte {
+	t.Helper()
+	q, err := queue.Open(t.TempDir(), queue.Config{CycleBytes: queue.MinCycleBytes})
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer q.Close()
+	for _, text := range texts {
+		if _, err := q.Append([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ps := piecesOf(t, q, 1<<20)
+	entries, err := ps[0].entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame, err := appendMessage(nil, 0, &core.Message{Type: core.MsgUpdate, Entries: entries}, ps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frame[12:]
+}
+
+func FuzzDecodeMessage(f *testing.F) {
+	f.Add(updateBody(f, "one", "two"))
+	f.Add(updateBody(f, ""))
 	f.Add([]byte{})
 	f.Add(fmt.Appendf(nil, "%d", uint64(math.MaxUint64)))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -25,7 +25,7 @@ const patience = 2 * time.Minute
 // cluster is a set of hosts in this process that share one queue, with a faulty
 // network between.
 type cluster struct {
-	t       *testing.T
+	t       testing.TB
 	n       int
 	dir     string
 	cfg     func(*replica.Config) // last touches
@@ -37,7 +37,7 @@ type cluster struct {
 
 const qname = "orders"
 
-func newCluster(t *testing.T, n int, cfg func(*replica.Config)) *cluster {
+func newCluster(t testing.TB, n int, cfg func(*replica.Config)) *cluster {
 	t.Helper()
 	c := &cluster{
 		t: t, n: n, dir: t.TempDir(), cfg: cfg, hosts: map[replica.HostID]*replica.Host{},
@@ -65,7 +65,7 @@ func newCluster(t *testing.T, n int, cfg func(*replica.Config)) *cluster {
 }
 
 // freeAddr is an address of the loopback that nobody listens on.
-func freeAddr(t *testing.T) string {
+func freeAddr(t testing.TB) string {
 	t.Helper()
 	var lc net.ListenConfig
 	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")

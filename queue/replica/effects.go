@@ -92,14 +92,22 @@ func (q *Queue) apply(pieces []piece) error {
 }
 
 func (q *Queue) applyPiece(p *piece) error {
-	inner := q.mu.q
-	if p.block.Entries == 0 && p.block.Cycle < inner.Place().Index.Cycle() {
-		return nil // the cycle has ended here already
+	at := q.mu.q.Place()
+	if p.block.Cycle < at.Index.Cycle() {
+		if p.block.Entries == 0 {
+			return nil // the cycle has ended here already
+		}
+		if at.Index.Seq() == 0 && q.mu.q.Last().Cycle() == p.block.Cycle {
+			if err := q.takeBackEnd(); err != nil {
+				return err
+			}
+		}
 	}
+	inner := q.mu.q
 	if err := inner.BeginCycle(p.head); err != nil {
 		return err
 	}
-	at := inner.Place()
+	at = inner.Place()
 	if at.Index.Cycle() == p.block.Cycle && p.block.Offset < at.Offset {
 		if err := p.from(at.Offset); err != nil {
 			return err

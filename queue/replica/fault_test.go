@@ -245,3 +245,40 @@ func TestSwitchUnderLoad(t *testing.T) {
 	}
 	t.Logf("%d messages, %d acknowledged", len(ms), total)
 }
+
+// TestCycleThatGoesOn: a host that had ended a cycle, to begin an epoch of its own
+// that came to nothing, takes the end back when the source goes on in that cycle.
+func TestCycleThatGoesOn(t *testing.T) {
+	for _, text := range []string{"one", ""} {
+		c := newCluster(t, 2, with(core.All()))
+		c.openAll()
+		c.awaitSource(1)
+		c.awaitAll(c.append(1, text))
+		p, _ := c.link(1, 2)
+		p.Refuse()
+		if _, err := c.queue(2).TakeOver(c.ctx(), false); err != nil { // in epoch 2.2
+			t.Fatal(err)
+		}
+		c.awaitSource(2)
+		for range 2 { // in the end in epoch 3.1
+			c.close(1)
+			c.open(1)
+			c.awaitSource(1)
+		}
+		p.Release()
+		last := c.append(1, "two")
+		if last.Cycle() != 1 {
+			t.Fatalf("appended as %s: the test is none", last)
+		}
+		ms := c.same(last)
+		if len(ms) != 2 || ms[0].text != text || ms[1].text != "two" {
+			t.Fatalf("%v", ms)
+		}
+		if s := c.queue(2).Stats(); s.Trust != "whole" {
+			t.Fatalf("%+v", s)
+		}
+		c.close(2)
+		c.open(2)
+		c.same(c.append(1, "three"))
+	}
+}

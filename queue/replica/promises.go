@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
@@ -26,6 +27,11 @@ const (
 type promises struct {
 	dir  queue.Dir
 	boot string // of the machine, now
+	mu   struct {
+		sync.Mutex
+		hard  core.Hard // as it was written last
+		doubt bool      // whether the queue has all that it had
+	}
 }
 
 type promisesFile struct {
@@ -47,6 +53,7 @@ func (p *promises) load() (core.Hard, bool, error) {
 	if !ok {
 		return core.Hard{Trust: core.Lost}, false, nil
 	}
+	p.mu.hard = f.Hard
 	return f.Hard, p.boot != "" && f.Boot == p.boot, nil
 }
 
@@ -59,7 +66,29 @@ func decodePromises(b []byte) (promisesFile, bool) {
 
 // store replaces the file, and returns when that is on the disk.
 func (p *promises) store(h core.Hard) error {
-	body, err := json.Marshal(promisesFile{Hard: h, Boot: p.boot})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.hard = h
+	return p.write()
+}
+
+// doubt says that from here on, or not any more, a death of this process may cost
+// entries that were acknowledged. The host that starts behind such a one is not
+// trusted before it has caught up.
+func (p *promises) doubt(doubt bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.doubt = doubt
+	return p.write()
+}
+
+// write writes the file. mu is held.
+func (p *promises) write() error {
+	f := promisesFile{Hard: p.mu.hard, Boot: p.boot}
+	if p.mu.doubt {
+		f.Boot = ""
+	}
+	body, err := json.Marshal(f)
 	if err == nil {
 		err = replaceFile(p.dir, promisesName, append(check(body), '\n'))
 	}

@@ -239,3 +239,30 @@ func TestHintsAreLost(t *testing.T) {
 		t.Fatalf("%d messages", len(ms))
 	}
 }
+
+// TestHoldForSinks: nothing is deleted that a sink has not got, though it is away.
+func TestHoldForSinks(t *testing.T) {
+	c := newCluster(t, 3, func(cfg *replica.Config) {
+		fast(cfg)
+		cfg.Queues[0].Queue.Retain.Entries = 20
+		cfg.Queues[0].HoldForSinks = true
+	})
+	c.openAll()
+	c.awaitSource(1)
+	c.awaitAll(c.append(1, "before"))
+	c.close(3)
+	var last queue.Index
+	for k := range 150 {
+		last = c.append(1, large(k))
+	}
+	c.open(3)
+	c.await(3, "has the end", func(s replica.Stats) bool { return s.Last >= last && s.Counted >= last })
+	if ms := c.contents(3); len(ms) != 151 || ms[0].text != "before" {
+		t.Fatalf("%d messages, the first %v", len(ms), ms[0])
+	}
+	gone := filepath.Join(c.queueDir(1), "0000000001.cycle")
+	c.await(1, "deletes what all have", func(replica.Stats) bool {
+		_, err := os.Stat(gone)
+		return err != nil
+	})
+}

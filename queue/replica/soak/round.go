@@ -113,7 +113,7 @@ func (s *soak) pauseSource(ctx context.Context) {
 	s.trace("stop host %d, host %d takes over", old.id(), next.id())
 	old.freeze()
 	next.tell("takeover")
-	s.until(ctx, 2*time.Second, func() bool { return s.sourceHost() == next })
+	s.until(ctx, 700*time.Millisecond, func() bool { return s.sourceHost() == next })
 	old.thaw()
 }
 

@@ -61,7 +61,8 @@ type soak struct {
 		sync.Mutex
 		acked  map[string]queue.Index
 		source replica.HostID
-		last   queue.Index // highest that was acknowledged
+		by     [hosts + 1]int // acknowledgements by host
+		last   queue.Index    // highest that was acknowledged
 		moved  chan struct{}
 	}
 }
@@ -157,10 +158,18 @@ func (s *soak) acknowledged(by replica.HostID, i queue.Index, text string) {
 	defer s.mu.Unlock()
 	s.mu.acked[text] = i
 	s.mu.last = max(s.mu.last, i)
+	s.mu.by[by]++
 	if s.mu.source != by {
 		s.mu.source = by
 		s.report.Sources++
 	}
+}
+
+// ackedBy is how many appends have returned at a host.
+func (s *soak) ackedBy(h *host) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.by[h.id()]
 }
 
 func (s *soak) count() int {
