@@ -24,7 +24,8 @@ const (
 	FromEnd
 	// Named goes on at the positions of Config.Name on the input queues, which move
 	// when an input is dealt with: each is handled at least once. It is for services
-	// without an output queue, and for those that are Stateless.
+	// without an output queue, whose state is replayed from all inputs that are kept,
+	// and for those that are Stateless.
 	Named
 )
 

@@ -159,14 +159,7 @@ func TestALetterThatACrashHasCost(t *testing.T) {
 		d := newDesk(t)
 		d.cfg.DeadLetters.Queue = d.queue("dead")
 		d.feed("in", 12)
-		h, err := Handle(&mixer{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := New(d.cfg, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := d.service(&mixer{})
 		s.trap = func(at string) error {
 			if at == step {
 				return errTrap
@@ -179,7 +172,7 @@ func TestALetterThatACrashHasCost(t *testing.T) {
 		lacking := step == stepAppended || step == stepBuried || step == stepLetter // for all it can know
 		without := *d
 		without.cfg.DeadLetters = Output{}
-		_, err = without.run(&mixer{})
+		_, err := without.run(&mixer{})
 		if _, ok := errors.AsType[*ConfigError](err); ok != lacking {
 			t.Fatal(step, err)
 		}

@@ -35,7 +35,8 @@
 // several messages, an Order or a Dead entry. Entries that are no messages are for
 // the service itself, and are passed over by services that read the queue:
 //
-//   - Begin: the state is empty here, and the inputs stand at these positions.
+//   - Begin: the state is empty here, and the inputs stand at these positions; or,
+//     when it names an earlier Begin, inputs were added, and these begin here.
 //   - Order: how far the service has come, when that would be long untold.
 //   - Dead: this input went to the queue of dead letters, for this reason.
 //
@@ -55,7 +56,8 @@
 //	       8   order      CRC32C of the cause as it stands on its queue, 4 bytes little
 //	                      endian; count; source and last index of each run before its own
 //	       16  positions  index of the Begin that counts (0: this entry); count; source
-//	                      and index of the last handled input of each, with this one
+//	                      and index of the last handled input of each, with this one; an
+//	                      index one below the first entry where none was handled yet
 //	       32  type       length, bytes; not empty
 //	       64  reason     length, bytes; not empty
 //

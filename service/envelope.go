@@ -15,7 +15,8 @@ const (
 	Message Kind = iota
 	// Order says how far a service has come, without an output.
 	Order
-	// Begin says that a service began here, with an empty state.
+	// Begin says that a service began here with an empty state, or that inputs were
+	// added.
 	Begin
 	// Dead says, on an output queue, that the input went to the queue of dead
 	// letters; there it is the letter, with type and payload of the input.

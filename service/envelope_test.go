@@ -106,7 +106,7 @@ func TestWhatDoesNotDecode(t *testing.T) {
 		"type empty":           "\xb1\x00\x20\x00",
 		"type cut":             "\xb1\x00\x20\x05ab",
 		"order with a payload": "\xb1\x01\x0a\x01\x01\x05\x00\x00\x00\x00\x00x",
-		"begin with a begin":   "\xb1\x02\x10\x01\x00",
+		"begin with a payload": "\xb1\x02\x10\x01\x00x",
 		"message with reason":  "\xb1\x00\x40\x01x",
 		"dead without reason":  "\xb1\x03\x02\x01\x01\x01",
 	} {

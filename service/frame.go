@@ -163,7 +163,7 @@ func (f *frame) coherent() bool {
 	case Order:
 		return f.has(hasHistory) && f.has(hasOrder) && !f.has(hasOrdinal|hasType|hasReason) && len(f.payload) == 0
 	case Begin:
-		return f.flags == hasPositions && len(f.payload) == 0 && f.begin == 0
+		return f.flags == hasPositions && len(f.payload) == 0
 	case Dead:
 		return f.has(hasHistory) && f.has(hasReason) && !f.has(hasOrdinal)
 	}

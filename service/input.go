@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/pawl-go/pawl/queue"
@@ -36,8 +37,35 @@ func behind(i queue.Index) queue.Index {
 	return i + 1
 }
 
+// before is the index before i, that of an entry or not, so that behind leads to i
+// exactly: if that is gone, reading fails, and does not begin with what is left.
+func before(i queue.Index) queue.Index { return max(i, 1) - 1 }
+
+// imagined says whether an index is one that before has made, of no entry.
+func imagined(i queue.Index) bool { return i == 0 || i.Seq() == math.MaxUint32 }
+
+// atStart puts the input before the first entry that is kept, or that will come. It
+// is 0 where that is not known: on an empty queue that another process writes.
+func (in *input) atStart() {
+	if in.done = before(in.Queue.First()); in.done == 0 {
+		in.atEnd()
+	}
+}
+
+// atEnd puts the input behind the last entry.
+func (in *input) atEnd() {
+	if in.done = in.Queue.Last(); in.done == 0 {
+		if next := in.Queue.Place().Index; next.Cycle() > 0 {
+			in.done = before(next)
+		}
+	}
+}
+
 // open begins to read behind done.
 func (in *input) open() {
+	if in.t != nil {
+		in.t.Close()
+	}
 	in.t = in.Queue.NewTailer(behind(in.done))
 }
 
@@ -91,7 +119,7 @@ func (in *input) trouble(err error) (message, error) {
 
 // acknowledge waits until all that was handled counts.
 func (in *input) acknowledge(ctx context.Context, i queue.Index) error {
-	if in.Acknowledged == nil || i <= in.acked {
+	if in.Acknowledged == nil || i <= in.acked || imagined(i) {
 		return nil
 	}
 	if err := in.Acknowledged(ctx, i); err != nil {
@@ -104,6 +132,9 @@ func (in *input) acknowledge(ctx context.Context, i queue.Index) error {
 // verify looks whether the last handled entry is still there, as the message with
 // this check, where one is given.
 func (in *input) verify(check *uint32) (problem string, err error) {
+	if imagined(in.done) {
+		return "", nil
+	}
 	p, err := in.Queue.Read(in.done)
 	if _, lost := errors.AsType[*queue.LostError](err); lost || errors.Is(err, queue.ErrReleased) {
 		return "", nil

@@ -129,6 +129,12 @@ func (d *desk) feed(name string, ns ...int) {
 // run makes a service and handles everything that is there; then it ends.
 func (d *desk) run(handler any) (*Service, error) {
 	d.t.Helper()
+	s := d.service(handler)
+	return s, drain(s)
+}
+
+func (d *desk) service(handler any) *Service {
+	d.t.Helper()
 	h, err := Handle(handler)
 	if err != nil {
 		d.t.Fatal(err)
@@ -137,7 +143,7 @@ func (d *desk) run(handler any) (*Service, error) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return s, drain(s)
+	return s
 }
 
 // drain is Run until there is nothing to do.
@@ -241,6 +247,9 @@ func judge(out *queue.Queue, ins map[uint32]*queue.Queue, stateless bool) (map[u
 			return nil, fmt.Errorf("output %s: %w", e.Index, err)
 		}
 		if f.kind == Begin {
+			if f.begin != 0 {
+				continue // inputs were added
+			}
 			if begun {
 				return nil, fmt.Errorf("output %s: a second begin", e.Index)
 			}

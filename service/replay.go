@@ -65,11 +65,38 @@ func (r *replayer) entry(i queue.Index, p []byte) error {
 	case f.has(hasOrdinal):
 		r.at = i
 	case f.kind == Begin:
-		return &ForeignError{i, "it is a begin that later entries do not name"}
+		return r.added(i)
 	default:
 		return &ForeignError{i, "it was published: an output queue is written by its service only"}
 	}
 	return r.compare()
+}
+
+// added puts the inputs that were added at this entry where they began.
+func (r *replayer) added(i queue.Index) error {
+	s := r.s
+	if r.f.begin != s.begin {
+		return &ForeignError{i, "it is a begin that later entries do not name"}
+	}
+	if err := r.end(); err != nil {
+		return err
+	}
+	for _, h := range r.f.positions {
+		in := s.byID[h.Source]
+		if in == nil {
+			return &ForeignError{i, fmt.Sprintf("it names input %d, which the service does not have", h.Source)}
+		}
+		if h.Index <= in.done {
+			continue
+		}
+		if in.done != 0 {
+			return &ForeignError{i, fmt.Sprintf("input %d has come to %s there, and to %s by the entries before", h.Source, h.Index, in.done)}
+		}
+		if in.done = h.Index; !s.cfg.Stateless {
+			in.open()
+		}
+	}
+	return nil
 }
 
 // record handles the inputs up to the cause of a record.

@@ -93,14 +93,7 @@ func TestTheSameInputsGiveTheSameBytes(t *testing.T) {
 func TestRunWaitsAndEnds(t *testing.T) {
 	d := newDesk(t)
 	d.cfg.Inputs = append(d.cfg.Inputs, Input{ID: 2, Queue: d.queue("in2")}, Input{ID: 3, Queue: d.queue("in3")})
-	h, err := Handle(&mixer{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(d.cfg, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := d.service(&mixer{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)

@@ -69,6 +69,9 @@ func newWorld(seed uint64) *world {
 
 func (w *world) run() error {
 	for life := range 6 {
+		if life > 0 && w.inputs < 4 && w.r.IntN(8) == 0 {
+			w.inputs++ // one is added
+		}
 		err := w.open()
 		if err == nil {
 			err = w.live()

@@ -67,11 +67,11 @@ func (ss *snapshots) newest(fits func(*snapshot) (problem string, err error)) (*
 		name := ss.fileName(n)
 		sn := &snapshot{path: ss.cfg.Dir + "/" + name}
 		b, err := readFile(d, name)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = sn.decode(b)
 		}
 		mark, problem := ".bad", ""
-		if err := sn.decode(b); err != nil {
+		if err != nil {
 			problem = err.Error()
 		} else if problem, err = fits(sn); err != nil {
 			return nil, err

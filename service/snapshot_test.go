@@ -150,14 +150,7 @@ func TestASnapshotBreaksOff(t *testing.T) {
 	d.cfg.Snapshots = Snapshots{Dir: filepath.Join(d.root, "snaps"), Every: 2}
 	for range 2 {
 		d.feed("in", 1, 3)
-		h, err := Handle(&mixer{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := New(d.cfg, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := d.service(&mixer{})
 		s.trap = func(at string) error {
 			if at == stepSnapshot {
 				return errTrap

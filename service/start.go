@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-go/pawl/queue"
 )
@@ -25,14 +26,22 @@ func (s *Service) start(ctx context.Context) error {
 		err = s.startNamed(ctx)
 	case FromEnd:
 		for _, in := range s.ins {
-			in.done = in.Queue.Last()
+			in.atEnd()
 		}
 		err = s.startAnew(ctx)
 	case FromStart:
-		err = s.startAnew(ctx)
+		err = s.startAtStart(ctx)
 	}
 	s.snaps.since = int(s.stats.replayed.Load()) // what was replayed once need not be again
 	return err
+}
+
+// startAtStart is startAnew with the first inputs that are kept.
+func (s *Service) startAtStart(ctx context.Context) error {
+	for _, in := range s.ins {
+		in.atStart()
+	}
+	return s.startAnew(ctx)
 }
 
 // startAnew begins with an empty state where the inputs stand, and says so on the
@@ -44,12 +53,23 @@ func (s *Service) startAnew(ctx context.Context) error {
 	if s.c.mute {
 		return nil
 	}
-	f := frame{kind: Begin, flags: hasPositions, positions: s.positions()}
+	s.begin = 0
+	if err := s.writeBegin(ctx); err != nil {
+		return err
+	}
+	s.begin = s.last
+	return nil
+}
+
+// writeBegin says on the output queue where the inputs stand: at the begin, or
+// where those begin that have been added since.
+func (s *Service) writeBegin(ctx context.Context) error {
+	f := frame{kind: Begin, flags: hasPositions, begin: s.begin, positions: s.positions()}
 	i, err := s.cfg.Output.Append(ctx, f.append(nil))
 	if err != nil {
 		return fmt.Errorf("write the begin: %w", err)
 	}
-	s.begin, s.last, s.sinceFull = i, i, 0
+	s.last, s.sinceFull = i, 0
 	return s.commit(ctx)
 }
 
@@ -58,9 +78,7 @@ func (s *Service) startAnew(ctx context.Context) error {
 func (s *Service) startNamed(ctx context.Context) error {
 	for _, in := range s.ins {
 		in.set = in.pos.Index()
-		if in.done = in.set; in.done > 0 {
-			in.done--
-		}
+		in.done = before(in.set)
 	}
 	if s.cfg.Stateless {
 		return s.startAnew(ctx)
@@ -105,9 +123,9 @@ func (s *Service) startLastWritten(ctx context.Context) error {
 		return err
 	}
 	if e == nil {
-		return s.startAnew(ctx)
+		return s.startAtStart(ctx)
 	}
-	if s.begin = e.full.begin; e.full.kind == Begin {
+	if s.begin = e.full.begin; s.begin == 0 {
 		s.begin = e.fullAt
 	}
 	from, positions := e.fullAt, e.full.positions
@@ -127,12 +145,29 @@ func (s *Service) startLastWritten(ctx context.Context) error {
 	if err := s.verifyInputs(e); err != nil {
 		return err
 	}
-	if s.cfg.Stateless {
-		for _, in := range s.ins {
+	if err := s.postMissing(ctx, &e.head); err != nil {
+		return err
+	}
+	return s.welcome(ctx, &e.full)
+}
+
+// welcome opens the inputs, and says where those begin that the last entry with
+// positions does not name.
+func (s *Service) welcome(ctx context.Context, full *frame) error {
+	added := false
+	for _, in := range s.ins {
+		if !slices.ContainsFunc(full.positions, func(h Hop) bool { return h.Source == in.ID }) {
+			in.atStart()
+			in.open()
+			added = true
+		} else if s.cfg.Stateless {
 			in.open()
 		}
 	}
-	return s.postMissing(ctx, &e.head)
+	if !added {
+		return nil
+	}
+	return s.writeBegin(ctx)
 }
 
 // outputEnd is what the end of the output queue says.
@@ -206,7 +241,7 @@ func (s *Service) startOfState() (queue.Index, []Hop, error) {
 		return 0, nil, fmt.Errorf("read the begin of the output queue, from which the state is replayed (no snapshot fits): %w", err)
 	}
 	var f frame
-	if err := f.decode(p); err != nil || f.kind != Begin {
+	if err := f.decode(p); err != nil || f.kind != Begin || f.begin != 0 {
 		return 0, nil, &ForeignError{s.begin, "it is not the begin that later entries name"}
 	}
 	return s.begin, f.positions, nil

@@ -43,14 +43,7 @@ func TestStartFromEnd(t *testing.T) {
 	if got := d.sums("out"); got != "" {
 		t.Fatal(got)
 	}
-	h, err := Handle(&mixer{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(d.cfg, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := d.service(&mixer{})
 	if err := s.open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -193,9 +186,74 @@ func TestAnotherInput(t *testing.T) {
 	if _, err := judge(d.queue("out"), map[uint32]*queue.Queue{1: d.queue("in"), 2: d.queue("in2")}, false); err != nil {
 		t.Fatal(err)
 	}
+	before := d.dump("out")
+	if s := d.mustRun(&mixer{}); s.Stats().Replayed != 2 {
+		t.Fatalf("%+v", s.Stats())
+	}
+	if diff := cmp.Diff(before, d.dump("out")); diff != "" {
+		t.Fatal(diff)
+	}
 	d.cfg.Inputs = d.cfg.Inputs[:1]
 	if _, err := d.run(&mixer{}); !errorContains(err, "names input 2, which the service does not have") {
 		t.Fatal(err)
+	}
+}
+
+// release deletes the cycles of a queue up to here.
+func release(t *testing.T, q *queue.Queue) {
+	t.Helper()
+	if err := q.Roll(); err != nil {
+		t.Fatal(err)
+	}
+	waitSealed(t, q, int(q.Place().Index.Cycle())-1)
+	if err := q.ReleaseBefore(q.Place().Index); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnAddedInputThatWasReleasedInPart: it begins with what was kept when it was
+// added; a replay does, too.
+func TestAnAddedInputThatWasReleasedInPart(t *testing.T) {
+	d := newDesk(t)
+	d.feed("in", 1)
+	d.mustRun(&mixer{})
+	d.feed("in2", 1)
+	release(t, d.queue("in2"))
+	d.feed("in2", 3)
+	two(d)
+	for range 3 {
+		d.mustRun(&mixer{})
+		if got := d.sums("out"); got != "1.0/1 3.0/2" {
+			t.Fatal(got)
+		}
+	}
+}
+
+// TestAReplayMissesNothing: the inputs from which the state was made are gone, and
+// the next one is not taken for the first.
+func TestAReplayMissesNothing(t *testing.T) {
+	for _, early := range []bool{true, false} { // whether the service had begun before there was an input
+		d := newDesk(t)
+		if early {
+			d.mustRun(&mixer{})
+		}
+		d.feed("in", 0, 4) // without outputs
+		d.mustRun(&mixer{})
+		if err := d.queue("in").Roll(); err != nil {
+			t.Fatal(err)
+		}
+		d.feed("in", 1)
+		d.mustRun(&mixer{})
+		if got := d.sums("out"); got != "1.0/3" {
+			t.Fatal(got)
+		}
+		waitSealed(t, d.queue("in"), 1)
+		if err := d.queue("in").ReleaseBefore(queue.NewIndex(2, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.run(&mixer{}); !errors.Is(err, queue.ErrReleased) {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -404,16 +462,31 @@ func TestHoldBackMoves(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.cfg.HoldBack, d.cfg.Stateless = true, true
-	d.feed("in", 1, 1)
-	d.mustRun(pass{})
-	if err := d.queue("out").WaitDurable(t.Context(), d.queue("out").Last()); err != nil {
+	s := d.service(pass{})
+	if err := s.open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	step := func() {
+		d.feed("in", 1)
+		if n, err := s.step(t.Context()); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	step()
+	step()
 	if got := at(d); got != 0 {
 		t.Fatalf("at %s before the outputs are flushed", got)
 	}
-	d.feed("in", 1)
-	d.mustRun(pass{})
+	if err := d.queue("out").WaitDurable(t.Context(), d.queue("out").Last()); err != nil {
+		t.Fatal(err)
+	}
+	step()
+	if got := at(d); got != queue.NewIndex(1, 1) {
+		t.Fatalf("at %s, want behind the input whose output was awaited", got)
+	}
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
 	d = newDesk(t)
 	d.cfg.HoldBack, d.cfg.Snapshots = true, Snapshots{Dir: d.root + "/snaps", Every: 2}
 	d.feed("in", 1, 1)
