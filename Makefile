@@ -50,6 +50,10 @@ soak-queue: ## KILLS=1000 times kill -9 over three hosts that copy a queue, the 
 	$(GO) build -o bin/queuesoak ./queue/replica/soak/cmd/queuesoak
 	bin/queuesoak --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
+.PHONY: soak-mesh
+soak-mesh: ## MESSAGES=10000000 between two nodes whose connections are killed at random: none twice, none late
+	$(GO) run ./mesh/soak --messages $(or $(MESSAGES),10000000) $(if $(SEED),--seed $(SEED))
+
 histories: ## what CLIENTS=8 are told over KILLS=1000 times kill -9 is linearizable
 	$(GO) run ./examples/histories --kills $(KILLS) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(SEED),--seed $(SEED))
 
