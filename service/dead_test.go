@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,31 @@ func TestAFailingHandlerStops(t *testing.T) {
 	if got := d.sums("out"); got != "1.0/1 12.0/2 3.0/3" {
 		t.Fatal(got)
 	}
+}
+
+// TestAFailingSinkStops: its position does not move past what it has failed on.
+func TestAFailingSinkStops(t *testing.T) {
+	d := newDesk(t)
+	d.cfg.Output, d.cfg.Start = Output{}, Named
+	d.feed("in", 1, 12, 3)
+	if _, err := d.run(&sink{}); !errors.Is(err, errThirteen) {
+		t.Fatal(err)
+	}
+	s := &mendedSink{}
+	d.mustRun(s)
+	if !slices.Equal(s.again, []int{1}) || !slices.Equal(s.effects, []int{12, 3}) {
+		t.Fatalf("%v, again %v", s.effects, s.again)
+	}
+}
+
+// mendedSink is a sink that does not fail.
+type mendedSink struct{ sink }
+
+func (s *mendedSink) Num(c *Context, n Num) error {
+	if err := s.sink.Num(c, n); errors.Is(err, errThirteen) {
+		s.effects = append(s.effects, n.N)
+	}
+	return nil
 }
 
 // mended is a mixer that does not fail.

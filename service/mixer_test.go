@@ -77,11 +77,6 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	d := &desk{t: t, root: t.TempDir(), qs: map[string]*queue.Queue{}}
-	t.Cleanup(func() {
-		for _, q := range d.qs {
-			_ = q.Close()
-		}
-	})
 	d.cfg = Config{
 		Name: "mix", Inputs: []Input{{ID: 1, Queue: d.queue("in")}},
 		Output: Output{Queue: d.queue("out")}, Logger: quiet(),
@@ -98,6 +93,7 @@ func (d *desk) queue(name string) *queue.Queue {
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	d.t.Cleanup(func() { _ = q.Close() })
 	d.qs[name] = q
 	return q
 }

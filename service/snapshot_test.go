@@ -144,6 +144,25 @@ func errorContains(err error, text string) bool {
 	return err != nil && strings.Contains(err.Error(), text)
 }
 
+// TestASnapshotCoversWhatIsCommitted: its output is flushed before it is there.
+func TestASnapshotCoversWhatIsCommitted(t *testing.T) {
+	d := newDesk(t)
+	d.cfg.Snapshots = Snapshots{Dir: filepath.Join(d.root, "snaps"), Every: 2}
+	d.feed("in", 1, 3)
+	s, snapshots := d.service(&mixer{}), 0
+	s.trap = func(at string) error {
+		if out := d.queue("out"); at == stepSnapshot {
+			if snapshots++; out.Durable() != out.Last() {
+				t.Errorf("flushed to %s of %s", out.Durable(), out.Last())
+			}
+		}
+		return nil
+	}
+	if err := drain(s); err != nil || snapshots != 1 {
+		t.Fatal(err, snapshots)
+	}
+}
+
 // TestASnapshotBreaksOff: a crash before it has its name, and in the next one.
 func TestASnapshotBreaksOff(t *testing.T) {
 	d := newDesk(t)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pawl-go/pawl/queue"
+	"github.com/pawl-go/pawl/queue/memfs"
 )
 
 func TestStartFromStart(t *testing.T) {
@@ -232,27 +234,60 @@ func TestAnAddedInputThatWasReleasedInPart(t *testing.T) {
 // TestAReplayMissesNothing: the inputs from which the state was made are gone, and
 // the next one is not taken for the first.
 func TestAReplayMissesNothing(t *testing.T) {
-	for _, early := range []bool{true, false} { // whether the service had begun before there was an input
+	for _, begun := range []string{"", "without an input", "without this input"} {
 		d := newDesk(t)
-		if early {
+		name := "in"
+		if begun != "" {
 			d.mustRun(&mixer{})
 		}
-		d.feed("in", 0, 4) // without outputs
+		if begun == "without this input" {
+			two(d)
+			name = "in2"
+		}
+		d.feed(name, 0, 4) // without outputs
 		d.mustRun(&mixer{})
-		if err := d.queue("in").Roll(); err != nil {
+		if err := d.queue(name).Roll(); err != nil {
 			t.Fatal(err)
 		}
-		d.feed("in", 1)
+		d.feed(name, 1)
 		d.mustRun(&mixer{})
 		if got := d.sums("out"); got != "1.0/3" {
 			t.Fatal(got)
 		}
-		waitSealed(t, d.queue("in"), 1)
-		if err := d.queue("in").ReleaseBefore(queue.NewIndex(2, 0)); err != nil {
+		waitSealed(t, d.queue(name), 1)
+		if err := d.queue(name).ReleaseBefore(queue.NewIndex(2, 0)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := d.run(&mixer{}); !errors.Is(err, queue.ErrReleased) {
-			t.Fatal(err)
+			t.Fatalf("begun %q: %v", begun, err)
+		}
+	}
+}
+
+// TestABeginIsCommitted: a power cut right after the start does not cost where it
+// was.
+func TestABeginIsCommitted(t *testing.T) {
+	fsys := memfs.New()
+	d := newDesk(t)
+	d.fs, d.qs = fsys, map[string]*queue.Queue{}
+	d.feed("in", 1, 1)
+	if err := d.queue("in").WaitDurable(t.Context(), d.queue("in").Last()); err != nil {
+		t.Fatal(err)
+	}
+	d.cfg.Start, d.cfg.Inputs[0].Queue, d.cfg.Output.Queue = FromEnd, d.queue("in"), d.queue("out")
+	d.mustRun(&mixer{})
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for k := range uint64(20) {
+		d.fs, d.qs = fsys.Crash(rand.New(rand.NewPCG(seed, k))), map[string]*queue.Queue{}
+		d.cfg.Start, d.cfg.Inputs[0].Queue, d.cfg.Output.Queue = LastWritten, d.queue("in"), d.queue("out")
+		if s := d.mustRun(&mixer{}); s.Stats().Handled != 0 {
+			t.Fatalf("%+v", s.Stats())
+		}
+		for _, q := range d.qs {
+			if err := q.Close(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
