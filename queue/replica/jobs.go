@@ -130,7 +130,12 @@ func (q *Queue) sumUp(job sumJob) {
 			q.in.put(envelope{event: core.Released{Through: r.last(), Sum: r.Sum}, life: job.life})
 		}
 	default:
-		if err := q.chain.catchUp(inner); err != nil && !errors.Is(err, queue.ErrClosed) {
+		err := q.chain.catchUp(inner)
+		if err == nil || errors.Is(err, queue.ErrClosed) {
+			return
+		}
+		if text := err.Error(); text != q.unsummed { // once, and not at every tick
+			q.unsummed = text
 			q.event(Event{Kind: core.NoticeDamaged, Text: "a cycle that is over cannot be summed up, so retention keeps it", Err: err})
 		}
 	}

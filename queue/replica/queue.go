@@ -68,6 +68,7 @@ type Queue struct {
 		fail     error // why nothing goes on
 	}
 	started   bool
+	unsummed  string          // what sum has complained of last
 	holdBack  *queue.Position // of retention
 	closed    chan struct{}   // the core has closed, or the replica has ended
 	closeOnce sync.Once
@@ -84,7 +85,13 @@ type run struct {
 
 // openQueue opens the queue and makes its core; start begins to drive it.
 func openQueue(h *Host, cfg QueueConfig) (*Queue, error) {
-	fail := func(err error) (*Queue, error) { return nil, fmt.Errorf("open replicated queue %s: %w", cfg.Name, err) }
+	fail := func(err error) (*Queue, error) {
+		err = fmt.Errorf("open replicated queue %s: %w", cfg.Name, err)
+		if errors.Is(err, errBlock) {
+			err = fmt.Errorf("%w; look at it with `pawl queue verify`; if other hosts have the queue whole, remove %s, and it is copied anew", err, cfg.Dir)
+		}
+		return nil, err
+	}
 	if cfg.Queue.FS == nil {
 		cfg.Queue.FS = queue.OS()
 	}
@@ -290,7 +297,10 @@ func (q *Queue) step(ev core.Event, pieces []piece) {
 func (q *Queue) tended() {
 	q.broadcast()
 	q.step(core.Flushed{Through: q.mu.q.Durable()}, nil)
-	if q.holdBack == nil {
+	if queue.Index(q.chain.known.Load()).Cycle() < q.mu.q.Last().Cycle() {
+		q.sums.put(sumJob{})
+	}
+	if q.holdBack == nil || q.mu.fail != nil {
 		return
 	}
 	s := q.mu.core.Status()
@@ -306,7 +316,6 @@ func (q *Queue) tended() {
 			q.event(Event{Kind: core.NoticeStorage, Text: "retention stays held back", Err: err})
 		}
 	}
-	q.sums.put(sumJob{})
 }
 
 // publish wakes those whose time has come. mu is held.

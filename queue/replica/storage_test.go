@@ -266,3 +266,60 @@ func TestHoldForSinks(t *testing.T) {
 		return err != nil
 	})
 }
+
+// TestBitFlip: damage at a host is found before it is sent, and never spread; the
+// host gets everything anew from the others once its directory is gone.
+func TestBitFlip(t *testing.T) {
+	c := newCluster(t, 3, fast)
+	c.openAll()
+	c.awaitSource(1)
+	var last queue.Index
+	for k := range 60 {
+		last = c.append(1, large(k))
+	}
+	c.awaitAll(last)
+	c.await(1, "has summed up the first cycle", func(replica.Stats) bool {
+		b, err := os.ReadFile(filepath.Join(c.queueDir(1), "replica.chain"))
+		return err == nil && strings.Contains(string(b), `"cycle":1,`)
+	})
+	c.close(1)
+	c.close(2)
+	path := filepath.Join(c.queueDir(1), "0000000001.cycle")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[30<<10] ^= 4
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(c.queueDir(2)); err != nil {
+		t.Fatal(err)
+	}
+	c.open(1, 2) // 2 begins anew, and 1 is to feed it
+	c.awaitSource(1)
+	if _, err := c.events.await(c.ctx(), kind(core.NoticeDamaged)); err != nil {
+		t.Fatal(err)
+	}
+	c.awaitCopying(1, 3)
+	if err := c.queue(1).Switch(c.ctx(), 3); err != nil {
+		t.Fatalf("%v\n%s", err, c.events)
+	}
+	c.awaitSource(3)
+	c.await(2, "has everything", func(s replica.Stats) bool { return s.Last >= last && s.Counted >= last && s.Trust == "whole" })
+	c.close(1)
+	// Without the sums of its cycles the host has to read them, and says so.
+	if err := os.Remove(filepath.Join(c.queueDir(1), "replica.chain")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := replica.Open(c.config(1)); err == nil || !strings.Contains(err.Error(), "copied anew") {
+		t.Fatalf("open with a damaged cycle: %v", err)
+	}
+	if err := os.RemoveAll(c.queueDir(1)); err != nil {
+		t.Fatal(err)
+	}
+	c.open(1)
+	if ms := c.same(c.append(3, "end")); len(ms) != 61 {
+		t.Fatalf("%d messages", len(ms))
+	}
+}
