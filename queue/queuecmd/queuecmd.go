@@ -1,6 +1,6 @@
 // Package queuecmd is the command line of package queue: flags in, text out. All
-// but append, repair and positions --remove only read; a queue may be open for
-// appending meanwhile.
+// but append, repair, serve and positions --remove only read; a queue may be open
+// for appending meanwhile. replication talks to a running serve.
 package queuecmd
 
 import (

@@ -1,8 +1,6 @@
 package queuecmd
 
 import (
-	"context"
-	"fmt"
 	"io"
 	"strconv"
 	"time"
@@ -13,11 +11,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// waitLimit is how long a command may wait.
-type waitLimit struct{ d time.Duration }
-
-func (l *waitLimit) add(c *cobra.Command) {
-	c.Flags().DurationVar(&l.d, "timeout", 30*time.Second, "how long to wait")
+// addLimit adds the flag for how long a command may wait.
+func addLimit(c *cobra.Command, limit *time.Duration) {
+	c.Flags().DurationVar(limit, "timeout", 30*time.Second, "how long to wait")
 }
 
 func (f *flags) replication() *cobra.Command {
@@ -107,7 +103,7 @@ func hostOr(id replica.HostID) string {
 
 func (f *flags) replicationSwitch() *cobra.Command {
 	var w where
-	var limit waitLimit
+	var limit time.Duration
 	var to uint8
 	c := &cobra.Command{
 		Use:   "switch QUEUE --to ID",
@@ -121,10 +117,7 @@ func (f *flags) replicationSwitch() *cobra.Command {
 				return err
 			}
 			began := time.Now()
-			err = within(c.Context(), limit, func(ctx context.Context) error {
-				return client.Switch(ctx, args[0], replica.HostID(to))
-			})
-			if err != nil {
+			if err := client.Switch(c.Context(), args[0], replica.HostID(to), limit); err != nil {
 				return err
 			}
 			p := &printer{w: c.OutOrStdout()}
@@ -133,7 +126,7 @@ func (f *flags) replicationSwitch() *cobra.Command {
 		},
 	}
 	w.add(c)
-	limit.add(c)
+	addLimit(c, &limit)
 	c.Flags().Uint8Var(&to, "to", 0, "id of the host that becomes the source")
 	_ = c.MarkFlagRequired("to") // fails only for a flag that is not there
 	return c
@@ -141,7 +134,7 @@ func (f *flags) replicationSwitch() *cobra.Command {
 
 func (f *flags) replicationTakeOver() *cobra.Command {
 	var w where
-	var limit waitLimit
+	var limit time.Duration
 	var force bool
 	c := &cobra.Command{
 		Use:   "takeover QUEUE",
@@ -159,13 +152,9 @@ func (f *flags) replicationTakeOver() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var t control.TakenOver
-			err = within(c.Context(), limit, func(ctx context.Context) (err error) {
-				t, err = client.TakeOver(ctx, args[0], force)
-				return err
-			})
+			t, err := client.TakeOver(c.Context(), args[0], force, limit)
 			if err != nil {
-				return fmt.Errorf("%w%s", err, waiting(c.Context(), client, args[0]))
+				return err
 			}
 			if asJSON {
 				return f.printJSON(c.OutOrStdout(), t)
@@ -174,23 +163,9 @@ func (f *flags) replicationTakeOver() *cobra.Command {
 		},
 	}
 	w.add(c)
-	limit.add(c)
+	addLimit(c, &limit)
 	c.Flags().BoolVar(&force, "force", false, "also without enough promises: what only others hold is lost")
 	return c
-}
-
-// waiting says for whom a queue waits, as far as the host answers.
-func waiting(ctx context.Context, client *control.Client, name string) string {
-	s, err := client.Status(ctx)
-	if err != nil {
-		return ""
-	}
-	for _, q := range s.Queues {
-		if q.Queue == name && q.Locked != "" {
-			return fmt.Sprintf("; %s: %s (hosts %v)", name, q.Locked, q.WaitsFor)
-		}
-	}
-	return ""
 }
 
 func printTakenOver(w io.Writer, name string, t control.TakenOver) error {

@@ -1,7 +1,6 @@
 package queuecmd
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -198,11 +197,4 @@ func (w *where) client() (*control.Client, error) {
 		return nil, fmt.Errorf("%w; or give its --socket", err)
 	}
 	return control.NewClient(w.path(file, h)), nil
-}
-
-// within runs a command that waits for other hosts, for no longer than it may.
-func within(ctx context.Context, limit waitLimit, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit.d, fmt.Errorf("not done after %v (--timeout)", limit.d))
-	defer cancel()
-	return do(ctx)
 }

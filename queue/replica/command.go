@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -112,9 +111,12 @@ func (q *Queue) result(ctx context.Context, c *command) error {
 		return err
 	case <-ctx.Done():
 	}
-	q.deliver(core.Cancel{ID: c.id}, nil, 0)
 	q.mu.Lock()
 	locked := q.mu.core.Admit()
 	q.mu.Unlock()
-	return errors.Join(context.Cause(ctx), locked)
+	q.deliver(core.Cancel{ID: c.id}, nil, 0)
+	if locked == nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("%w: %w", context.Cause(ctx), locked)
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/pawl-go/pawl/queue/replica"
 )
@@ -39,15 +40,19 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return s, c.do(ctx, http.MethodGet, "/v1/queues", nil, &s)
 }
 
-// Switch hands a queue over from the host to another. See replica.Queue.
-func (c *Client) Switch(ctx context.Context, queue string, to replica.HostID) error {
-	return c.do(ctx, http.MethodPost, "/v1/queues/"+url.PathEscape(queue)+"/switch", switchRequest{To: to}, &struct{}{})
+// Switch hands a queue over from the host to another; the host waits no longer than
+// the limit, 0 for none. See replica.Queue.
+func (c *Client) Switch(ctx context.Context, queue string, to replica.HostID, limit time.Duration) error {
+	req := switchRequest{To: to, limit: limitOf(limit)}
+	return c.do(ctx, http.MethodPost, "/v1/queues/"+url.PathEscape(queue)+"/switch", req, &struct{}{})
 }
 
-// TakeOver makes the host the source of a queue. See replica.Queue.
-func (c *Client) TakeOver(ctx context.Context, queue string, force bool) (TakenOver, error) {
+// TakeOver makes the host the source of a queue; it waits no longer than the limit, 0
+// for none, and says for whom. See replica.Queue.
+func (c *Client) TakeOver(ctx context.Context, queue string, force bool, limit time.Duration) (TakenOver, error) {
 	var t TakenOver
-	return t, c.do(ctx, http.MethodPost, "/v1/queues/"+url.PathEscape(queue)+"/takeover", takeOverRequest{Force: force}, &t)
+	req := takeOverRequest{Force: force, limit: limitOf(limit)}
+	return t, c.do(ctx, http.MethodPost, "/v1/queues/"+url.PathEscape(queue)+"/takeover", req, &t)
 }
 
 func (c *Client) do(ctx context.Context, method, path string, body, answer any) error {

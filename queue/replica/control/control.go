@@ -2,10 +2,11 @@
 // beside its queues, which only the user that runs the host may open.
 //
 //	GET  /v1/queues                    how all queues stand
-//	POST /v1/queues/{queue}/switch     {"to": 2}
-//	POST /v1/queues/{queue}/takeover   {"force": true}
+//	POST /v1/queues/{queue}/switch     {"to": 2, "limitMs": 30000}
+//	POST /v1/queues/{queue}/takeover   {"force": true, "limitMs": 30000}
 //
-// Requests go on until they are answered or the client hangs up; errors are
+// Requests go on until they are answered, or the limit is over (0: there is none),
+// or the client hangs up; errors are
 // {"error": "..."} with a status of 400 and up.
 package control
 
@@ -39,10 +40,28 @@ type TakenOver struct {
 
 type switchRequest struct {
 	To replica.HostID `json:"to"`
+	limit
 }
 
 type takeOverRequest struct {
 	Force bool `json:"force"`
+	limit
+}
+
+// limit is how long the host may take. It ends the wait at the host, not at the
+// client, so that the answer says what the host waits for.
+type limit struct {
+	MS int64 `json:"limitMs"`
+}
+
+func limitOf(d time.Duration) limit { return limit{MS: d.Milliseconds()} }
+
+func (l limit) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	if l.MS <= 0 {
+		return context.WithCancel(ctx)
+	}
+	d := time.Duration(l.MS) * time.Millisecond
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("not done after %v", d))
 }
 
 type problem struct {
@@ -60,12 +79,18 @@ func Handler(h *replica.Host) http.Handler {
 	})
 	mux.HandleFunc("POST /v1/queues/{queue}/switch", func(w http.ResponseWriter, r *http.Request) {
 		var req switchRequest
-		command(w, r, h, &req, func(q *replica.Queue) (any, error) { return struct{}{}, q.Switch(r.Context(), req.To) })
+		command(w, r, h, &req, func(q *replica.Queue) (any, error) {
+			ctx, cancel := req.context(r.Context())
+			defer cancel()
+			return struct{}{}, q.Switch(ctx, req.To)
+		})
 	})
 	mux.HandleFunc("POST /v1/queues/{queue}/takeover", func(w http.ResponseWriter, r *http.Request) {
 		var req takeOverRequest
 		command(w, r, h, &req, func(q *replica.Queue) (any, error) {
-			holds, err := q.TakeOver(r.Context(), req.Force)
+			ctx, cancel := req.context(r.Context())
+			defer cancel()
+			holds, err := q.TakeOver(ctx, req.Force)
 			return TakenOver{Holds: holds}, err
 		})
 	})
