@@ -20,7 +20,7 @@ type Starter func(ctx context.Context, argument string) *exec.Cmd
 
 // job is what a child does.
 type job struct {
-	Do         string        `json:"do"` // "size" or "serve"
+	Do         string        `json:"do"` // "size", "serve" or "mesh"
 	Dir        string        `json:"dir"`
 	Durability string        `json:"durability,omitempty"`
 	Calls      []int         `json:"calls,omitempty"`  // size: memory after so many calls, rising
@@ -37,6 +37,9 @@ type line struct {
 	Value    int64   `json:"value,omitempty"`    // serve: the first answer
 	Done     int     `json:"done,omitempty"`     // size: calls so far
 	Error    string  `json:"error,omitempty"`
+	// mesh: where it listens, the node first; and its processor time, when asked.
+	Addrs []string      `json:"addrs,omitempty"`
+	CPU   time.Duration `json:"cpu,omitempty"`
 }
 
 // Memory is what a process takes.
@@ -63,6 +66,8 @@ func Child(ctx context.Context, argument string, out io.Writer) error {
 		err = j.size(ctx, say)
 	case "serve":
 		err = j.serve(ctx, say)
+	case "mesh":
+		err = serveMesh(ctx, say)
 	default:
 		err = fmt.Errorf("no job %q", j.Do)
 	}

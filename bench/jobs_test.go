@@ -52,6 +52,22 @@ func TestReopenSmoke(t *testing.T) {
 	r.Print(t.Output())
 }
 
+func TestMeshSmoke(t *testing.T) {
+	r, err := bench.Mesh(t.Context(), bench.MeshOptions{Start: child, Duration: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Figures) != 6+3+2 || len(r.Ratios) != 5 {
+		t.Errorf("%+v", r)
+	}
+	for _, f := range r.Figures {
+		if f.OpsPerS <= 0 || f.CPUPerOp <= 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	r.Print(t.Output())
+}
+
 func TestCheckpointSmoke(t *testing.T) {
 	r, err := bench.Checkpoint(t.Context(), bench.CheckpointOptions{
 		Dir: t.TempDir(), Clients: 4, Keys: 50, Every: "64KiB", Duration: 200 * time.Millisecond,

@@ -22,7 +22,7 @@ func (c *cli) benchCommand() *cobra.Command {
 		return bench.Child(cmd.Context(), args[0], c.out)
 	}
 	return noun("bench", "Measure Pawl on this machine",
-		c.benchCall(), c.benchSize(), c.benchReopen(), c.benchCheckpoint(), child)
+		c.benchCall(), c.benchSize(), c.benchReopen(), c.benchCheckpoint(), c.benchMesh(), child)
 }
 
 func (c *cli) benchCall() *cobra.Command {
@@ -125,6 +125,27 @@ func (c *cli) benchCheckpoint() *cobra.Command {
 		bar := c.progress()
 		o.Progress = bar.show
 		r, err := bench.Checkpoint(cmd.Context(), o)
+		bar.end()
+		return c.benchResult(r, err, asJSON)
+	}
+	return cmd
+}
+
+func (c *cli) benchMesh() *cobra.Command {
+	o := bench.MeshOptions{Start: self}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "mesh", Short: "Messages between actors of two processes, beside bare TCP and a Go channel", Args: args(0, 0),
+	}
+	cmd.Flags().DurationVar(&o.Duration, "duration", 2*time.Second, "how long each job with each system")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; -o json does as well")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.Duration <= 0 {
+			return usagef("--duration is positive")
+		}
+		bar := c.progress()
+		o.Progress = bar.show
+		r, err := bench.Mesh(cmd.Context(), o)
 		bar.end()
 		return c.benchResult(r, err, asJSON)
 	}
