@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"reflect"
-	"slices"
 	"sync/atomic"
 
 	"github.com/pawl-go/pawl/queue"
@@ -293,7 +292,7 @@ func (s *Service) positions() []Hop {
 	for k, in := range s.ins {
 		hs[k] = Hop{in.ID, in.done}
 	}
-	return slices.Clip(hs)
+	return hs
 }
 
 func checkOf(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }
