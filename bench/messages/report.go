@@ -116,3 +116,23 @@ func machineLoad() string {
 	first, _, _ := strings.Cut(string(b), " ")
 	return first
 }
+
+// Add takes the figures of another run, each behind those of its job, and compares
+// again.
+func (r *Report) Add(other *Report) {
+	system := ""
+	if len(r.Figures) > 0 {
+		system = r.Figures[0].System
+	}
+	all := append(r.Figures, other.Figures...)
+	r.Figures = nil
+	for _, job := range jobs {
+		for _, f := range all {
+			if f.Job == job.name {
+				r.Figures = append(r.Figures, f)
+			}
+		}
+	}
+	r.LoadAfter = other.LoadAfter
+	r.Compare(system)
+}
