@@ -77,6 +77,10 @@ func (q *Queue) note(r run) {
 	if len(q.mu.asides) > 0 {
 		q.reused(r.first)
 	}
+	if q.mu.mine.first == 0 {
+		q.mu.mine.first = r.first
+	}
+	q.mu.mine.last = r.last
 	if n := len(q.mu.fresh); n > 0 && q.mu.fresh[n-1].last+1 == r.first {
 		f := &q.mu.fresh[n-1]
 		f.last, f.bytes = r.last, f.bytes+r.bytes

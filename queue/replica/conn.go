@@ -24,6 +24,7 @@ type conn struct {
 	h    *Host
 	peer HostID
 	id   uint64
+	sock net.Conn // of TCP: closing it does not wait for a last word of TLS
 	raw  net.Conn
 	r    *wire.Reader
 
@@ -49,7 +50,7 @@ type conn struct {
 
 func newConn(h *Host, m *meeting) *conn {
 	c := &conn{
-		h: h, peer: m.theirs.From, id: h.conns.Add(1), raw: m.raw, r: m.r, heard: &m.heard,
+		h: h, peer: m.theirs.From, id: h.conns.Add(1), sock: m.sock, raw: m.raw, r: m.r, heard: &m.heard,
 		numbers: map[*Queue]uint16{}, kick: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	c.out.room = sync.NewCond(&c.out)
@@ -113,7 +114,7 @@ func (c *conn) close() {
 	c.out.Unlock()
 	if !closed {
 		close(c.done)
-		_ = c.raw.Close()
+		_ = c.sock.Close()
 	}
 }
 

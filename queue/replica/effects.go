@@ -140,6 +140,9 @@ func (q *Queue) applyPiece(p *piece) error {
 func (q *Queue) appendControl(c core.Control) core.Event {
 	inner, note := q.mu.q, c.Encode()
 	before := inner.Last()
+	if c.Kind == core.EpochBegins {
+		q.mu.mine = run{}
+	}
 	var err error
 	if q.mu.barred {
 		if err = inner.OpenCyclesWith(note); err == nil {

@@ -23,7 +23,8 @@ var errRefused = errors.New("the host refuses")
 // meeting is a handshake under way.
 type meeting struct {
 	h       *Host
-	raw     net.Conn
+	sock    net.Conn // of TCP
+	raw     net.Conn // with TLS on it, if that is used
 	r       *wire.Reader
 	heard   atomic.Bool // something has come in
 	mine    wire.Greeting
@@ -41,7 +42,7 @@ func (h *Host) meet(ctx context.Context, raw net.Conn, to HostID) (*conn, error)
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.HeartbeatTimeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
-	m := &meeting{h: h, raw: raw}
+	m := &meeting{h: h, sock: raw, raw: raw}
 	err := m.secure(ctx, to)
 	if err == nil {
 		m.r = wire.NewReader(bufio.NewReaderSize(m, 64<<10))
@@ -56,7 +57,7 @@ func (h *Host) meet(ctx context.Context, raw net.Conn, to HostID) (*conn, error)
 	}
 	if err != nil {
 		m.refuse(err)
-		_ = m.raw.Close()
+		_ = m.sock.Close()
 		return nil, &PeerError{Host: max(m.theirs.From, to), Addr: addr, Err: err}
 	}
 	m.r.Trust()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
-	"github.com/pawl-go/pawl/queue/replica/wire"
 )
 
 // maxStrangers bounds the connections that have not proved who they are.
@@ -35,19 +34,6 @@ type Host struct {
 	told      sync.WaitGroup
 	quit      chan struct{} // of the teller
 	ending    sync.Once
-}
-
-// link is what keeps the connection to another host.
-type link struct {
-	h    *Host
-	peer Peer
-	// conn is the one that stands, for those who send.
-	conn atomic.Pointer[conn]
-	mu   struct {
-		sync.Mutex
-		core *core.Link
-		up   *conn // that the core is told of
-	}
 }
 
 // Open opens the queues of a host, and connects it with the others. It returns
@@ -208,10 +194,15 @@ func (h *Host) accept() {
 	for {
 		raw, err := h.listener.Accept()
 		if err != nil {
-			if h.ctx.Err() == nil {
-				h.tell.tell(Event{Kind: EventRefuse, Text: "no connection can be accepted any more", Err: err})
+			if h.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
 			}
-			return
+			h.tell.tell(Event{Kind: EventRefuse, Text: "a connection could not be accepted", Err: err})
+			select { // too many open files, for example: that may pass
+			case <-time.After(h.cfg.HeartbeatInterval / 4):
+			case <-h.ctx.Done():
+			}
+			continue
 		}
 		select {
 		case h.strangers <- struct{}{}:
@@ -280,91 +271,4 @@ func (h *Host) dropQueue() {
 		}
 		l.mu.Unlock()
 	}
-}
-
-// heartbeat is the frame; it never changes.
-var heartbeat, _ = wire.Append(nil, wire.Frame{Type: wire.Heartbeat})
-
-func (l *link) tick() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c := l.mu.up; c != nil && (c.heard.Swap(false) || c.delivering.Load()) {
-		l.step(core.LinkHeard{Conn: c.id})
-	}
-	l.step(core.LinkTick{Now: time.Now()})
-}
-
-// stand takes a connection into use.
-func (l *link) stand(c *conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.h.ctx.Err() != nil {
-		c.close()
-		return
-	}
-	old := l.mu.up
-	l.mu.up = nil
-	if old != nil {
-		defer old.close()
-	}
-	l.conn.Store(c)
-	l.mu.up = c
-	l.step(core.LinkUp{Conn: c.id})
-	l.h.tell.tell(Event{Kind: EventUp, Peer: c.peer, Text: "a connection stands"})
-	l.h.owned.Go(c.write)
-	l.h.owned.Go(c.read)
-}
-
-func (l *link) hang() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.mu.up != nil {
-		l.mu.up.close()
-	}
-}
-
-// step carries out what the core of the link wants. mu is held.
-func (l *link) step(ev core.LinkEvent) {
-	for _, e := range l.mu.core.Step(ev) {
-		c := l.mu.up
-		switch e := e.(type) {
-		case core.Dial:
-			l.h.owned.Go(l.dial)
-		case core.Beat:
-			c.send(heartbeat)
-		case core.Hang:
-			if c != nil && c.id == e.Conn {
-				l.h.tell.tell(Event{Kind: EventDown, Peer: l.peer.ID, Text: "the connection is dropped: " + e.Why})
-				c.close()
-				l.mu.up = nil
-			}
-		case core.TellUp:
-			c.shared(func(q *Queue) { q.deliver(core.PeerUp{Peer: l.peer.ID, Conn: e.Conn}, nil, 0) })
-		case core.TellDown:
-			for _, q := range l.h.queues {
-				q.deliver(core.PeerDown{Peer: l.peer.ID, Conn: e.Conn}, nil, 0)
-			}
-		}
-	}
-	if _, down := ev.(core.LinkDown); down {
-		l.mu.up = nil
-	}
-}
-
-// dial connects to the host.
-func (l *link) dial() {
-	ctx, cancel := context.WithTimeout(l.h.ctx, l.h.cfg.HeartbeatTimeout)
-	defer cancel()
-	raw, err := l.h.cfg.Dial(ctx, l.peer.Addr)
-	var c *conn
-	if err == nil {
-		if c, err = l.h.meet(ctx, raw, l.peer.ID); err == nil {
-			l.stand(c)
-			return
-		}
-		l.h.refused(err)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.step(core.DialFailed{})
 }

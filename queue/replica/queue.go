@@ -57,6 +57,7 @@ type Queue struct {
 		unlocked bool  // by the core
 		barred   bool  // the queue is
 		fresh    []run // appended, and not told to the core yet
+		mine     run   // appended in the last epoch of this host
 		counted  queue.Index
 		released queue.Index
 		last     queue.Index // that waiters were told of
@@ -352,7 +353,9 @@ func (q *Queue) failed(err error) {
 	q.event(Event{Kind: EventFailed, Text: "the replica has ended", Err: err})
 	q.end(&FailedError{Queue: q.cfg.Name, Err: err})
 	q.over.Store(true)
-	q.host.owned.Go(q.host.dropQueue)
+	if q.host.ctx.Err() == nil {
+		q.host.owned.Go(q.host.dropQueue)
+	}
 }
 
 // end lets nobody wait any more. mu is held.

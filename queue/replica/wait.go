@@ -74,9 +74,10 @@ func (q *Queue) await(ctx context.Context, ws *waiters, w *waiter) error {
 // hold them as the strategy of the queue asks for, so that no take-over but one by
 // force can lose them. It may be called at any host.
 //
-// The error matches queue.ErrSetAside when this host has set the entry aside: it
-// never counted (or force went past it), and another entry may have its index now.
-// When ctx ends first its error is returned; the entry may still come to count.
+// The error matches queue.ErrSetAside when this host sets the entry aside meanwhile,
+// or has appended it and set it aside: it never counted (or force went past it), and
+// another entry may have its index now. (Whoever waits for that other one at this
+// host waits for Stats.Counted, or tails.) When ctx ends first its error is returned; the entry may still come to count.
 func (q *Queue) WaitReplicated(ctx context.Context, i queue.Index) error {
 	fail := func(err error) error {
 		return fmt.Errorf("wait for entry %s of replicated queue %s: %w", i, q.cfg.Name, err)
@@ -113,9 +114,12 @@ type cutRange struct {
 	life        uint64
 	above       queue.Index // the last entry that stayed; 0: none did
 	first, last queue.Index
+	mine        run // what this host had appended of them, and somebody may wait for
 }
 
-func (r cutRange) has(i queue.Index) bool { return i >= r.first && i <= r.last }
+func (r cutRange) has(i queue.Index) bool {
+	return r.mine.first != 0 && i >= r.mine.first && i <= r.mine.last
+}
 
 // maxCuts bounds the memory of what was set aside: older ones are forgotten.
 const maxCuts = 256
@@ -126,6 +130,9 @@ func (q *Queue) cutOff(r cutRange) {
 	if len(q.mu.asides) == maxCuts {
 		q.mu.asides = slices.Delete(q.mu.asides, 0, 1)
 	}
+	if m := q.mu.mine; m.first != 0 && m.first <= r.last && m.last >= r.first {
+		r.mine = run{first: max(m.first, r.first), last: min(m.last, r.last)}
+	}
 	q.mu.asides = append(q.mu.asides, r)
 	q.mu.counting.failAbove(r.above, queue.ErrSetAside)
 }
@@ -134,8 +141,8 @@ func (q *Queue) cutOff(r cutRange) {
 // is held.
 func (q *Queue) reused(first queue.Index) {
 	for k := range q.mu.asides {
-		if r := &q.mu.asides[k]; r.last >= first {
-			r.last = first - 1
+		if r := &q.mu.asides[k]; r.mine.last >= first {
+			r.mine.last = first - 1
 		}
 	}
 }

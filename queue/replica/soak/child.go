@@ -142,7 +142,8 @@ func (c *child) obey(ctx context.Context, line string) {
 	case "switch":
 		err = q.Switch(ctx, replica.HostID(n))
 	case "await":
-		if err = q.WaitReplicated(ctx, queue.Index(n)); err == nil {
+		err = q.WaitStats(ctx, func(s replica.Stats) bool { return s.Counted >= queue.Index(n) })
+		if err == nil {
 			c.say("have %d", n)
 		}
 	case "stats":
