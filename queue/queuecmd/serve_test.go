@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -89,15 +90,18 @@ func twoHosts(t *testing.T) string {
 }`, filepath.Join(dir, "source"), filepath.Join(dir, "sink"), secret, freeAddr(t), freeAddr(t)), 0o600)
 }
 
+// freeAddr is an address that nobody listens at, and that the system gives to no
+// connection: its port is below those.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	var lc net.ListenConfig
-	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		var lc net.ListenConfig
+		ln, err := lc.Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err == nil {
+			defer ln.Close()
+			return ln.Addr().String()
+		}
 	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 func TestServeSwitchTakeOver(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -44,9 +43,8 @@ func newCluster(t testing.TB, n int, cfg func(*replica.Config)) *cluster {
 		proxies: map[[2]replica.HostID]*faultnet.Proxy{}, addrs: map[replica.HostID]string{}, events: newEventLog(),
 	}
 	for id := replica.HostID(1); int(id) <= n; id++ {
-		c.addrs[id] = freeAddr(t)
 		for from := id + 1; int(from) <= n; from++ {
-			p, err := faultnet.Listen(c.addrs[id])
+			p, err := faultnet.Listen("")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,25 +62,13 @@ func newCluster(t testing.TB, n int, cfg func(*replica.Config)) *cluster {
 	return c
 }
 
-// freeAddr is an address of the loopback that nobody listens on.
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	var lc net.ListenConfig
-	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
-
 func (c *cluster) queueDir(id replica.HostID) string {
 	return filepath.Join(c.dir, fmt.Sprintf("host%d", id))
 }
 
 func (c *cluster) config(id replica.HostID) replica.Config {
 	cfg := replica.Config{
-		Self: id, Secret: []byte("tell nobody"), Listen: c.addrs[id], Cluster: "test",
+		Self: id, Secret: []byte("tell nobody"), Listen: "127.0.0.1:0", Cluster: "test",
 		HeartbeatInterval: 100 * time.Millisecond, HeartbeatTimeout: 2 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
@@ -92,7 +78,7 @@ func (c *cluster) config(id replica.HostID) replica.Config {
 		Replica: core.Config{Master: 1, Acknowledge: true, Strategy: core.Majority()},
 	}
 	for other := replica.HostID(1); int(other) <= c.n; other++ {
-		p := replica.Peer{ID: other, Addr: c.addrs[other]}
+		p := replica.Peer{ID: other}
 		if proxy := c.proxies[[2]replica.HostID{id, other}]; proxy != nil {
 			p.Addr = proxy.Addr()
 		}
@@ -114,6 +100,10 @@ func (c *cluster) open(ids ...replica.HostID) {
 			c.t.Fatal(err)
 		}
 		c.hosts[id] = h
+		c.addrs[id] = h.Addr().String()
+		for from := id + 1; int(from) <= c.n; from++ {
+			c.proxies[[2]replica.HostID{from, id}].SetTarget(c.addrs[id])
+		}
 	}
 }
 

@@ -20,8 +20,10 @@ func TestConfigMistakes(t *testing.T) {
 	}
 	defer held.Close()
 	for want, spoil := range map[string]func(*replica.Config){
-		"set Secret or TLS":          func(cfg *replica.Config) { cfg.Secret = nil },
-		"among the hosts":            func(cfg *replica.Config) { cfg.Self = 9 },
+		"set Secret or TLS": func(cfg *replica.Config) { cfg.Secret = nil },
+		"among the hosts": func(cfg *replica.Config) {
+			cfg.Self, cfg.Peers[0].Addr, cfg.Peers[1].Addr = 9, "one:1", "two:1"
+		},
 		"host 2 is there twice":      func(cfg *replica.Config) { cfg.Peers[0].ID = 2 },
 		"host 1 has no address":      func(cfg *replica.Config) { cfg.Self, cfg.Peers[0].Addr = 2, "" },
 		"has no queue":               func(cfg *replica.Config) { cfg.Queues = nil },

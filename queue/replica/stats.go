@@ -13,11 +13,11 @@ import (
 type Stats struct {
 	Queue    string      `json:"queue"`
 	Host     HostID      `json:"host"`
-	Role     string      `json:"role"`             // source, candidate or sink
-	Source   HostID      `json:"source"`           // as far as this host knows; 0: none
-	Epoch    string      `json:"epoch"`            // promised, as number.host
-	Locked   string      `json:"locked,omitempty"` // why the application may not append here
-	WaitsFor []HostID    `json:"waitsFor,omitempty"`
+	Role     string      `json:"role"`               // source, candidate or sink
+	Source   HostID      `json:"source"`             // as far as this host knows; 0: none
+	Epoch    string      `json:"epoch"`              // promised, as number.host
+	Locked   string      `json:"locked,omitempty"`   // why the application may not append here
+	WaitsFor []int       `json:"waitsFor,omitempty"` // ids of hosts
 	Last     queue.Index `json:"last"`
 	LastIn   string      `json:"lastEpoch"` // the epoch of the last entry
 	Counted  queue.Index `json:"counted"`   // no take-over but one by force can lose it
@@ -50,11 +50,14 @@ func (q *Queue) Stats() Stats {
 	s := q.mu.core.Status()
 	st := Stats{
 		Queue: q.cfg.Name, Host: s.Self, Role: s.Role.String(), Source: s.Source, Epoch: s.Epoch.String(),
-		Locked: s.Why, WaitsFor: s.WaitsFor, Last: s.Last.Index, LastIn: s.Last.Epoch.String(), Counted: s.Counted,
+		Locked: s.Why, Last: s.Last.Index, LastIn: s.Last.Epoch.String(), Counted: s.Counted,
 		Flushed: s.Flushed, Gap: s.Gap, Trust: s.Trust.String(), Single: s.Single, Need: s.Need, Promises: s.Promises,
 	}
 	if q.mu.fail != nil {
 		st.Failed = q.mu.fail.Error()
+	}
+	for _, id := range s.WaitsFor {
+		st.WaitsFor = append(st.WaitsFor, int(id))
 	}
 	for _, row := range s.Table.Sinks {
 		st.Sinks = append(st.Sinks, sinkStats(row))

@@ -27,13 +27,13 @@ const (
 
 // Proxy is a proxy for one address. All methods may be called concurrently.
 type Proxy struct {
-	target   string
 	listener net.Listener
 	owned    sync.WaitGroup
 	ctx      context.Context
 	cancel   context.CancelFunc
 	mu       struct {
 		sync.Mutex
+		target  string
 		held    [2]bool
 		delay   time.Duration
 		cuts    [2]int64 // of the next connection; below 0: none
@@ -49,7 +49,7 @@ type pair struct {
 	cuts [2]int64    // bytes after which the way ends; below 0: never
 }
 
-// Listen makes a proxy for an address, on a free port of the loopback.
+// Listen makes a proxy for an address, which may be empty at first, on a free port of the loopback.
 func Listen(target string) (*Proxy, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var lc net.ListenConfig
@@ -58,7 +58,8 @@ func Listen(target string) (*Proxy, error) {
 		cancel()
 		return nil, err
 	}
-	p := &Proxy{target: target, listener: ln, ctx: ctx, cancel: cancel}
+	p := &Proxy{listener: ln, ctx: ctx, cancel: cancel}
+	p.mu.target = target
 	p.mu.pairs = map[*pair]bool{}
 	p.mu.cuts = [2]int64{-1, -1}
 	p.mu.changed = make(chan struct{})
@@ -68,6 +69,9 @@ func Listen(target string) (*Proxy, error) {
 
 // Addr is where to connect.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// SetTarget changes the address behind the proxy, for new connections.
+func (p *Proxy) SetTarget(target string) { p.change(func() { p.mu.target = target }) }
 
 // Hold keeps everything that goes one way from getting through, on connections
 // that stand and new ones, until Release.
@@ -132,8 +136,11 @@ func (p *Proxy) accept() {
 }
 
 func (p *Proxy) serve(in net.Conn) {
+	p.mu.Lock()
+	target := p.mu.target
+	p.mu.Unlock()
 	var d net.Dialer
-	out, err := d.DialContext(p.ctx, "tcp", p.target)
+	out, err := d.DialContext(p.ctx, "tcp", target)
 	if err != nil {
 		_ = in.Close()
 		return

@@ -28,7 +28,6 @@ type orders struct {
 	Self    replica.HostID
 	Life    int
 	Dir     string
-	Listen  string
 	Peers   []replica.Peer
 	Writers int
 }
@@ -77,7 +76,7 @@ func (c *child) config() replica.Config {
 		qc.Replica.Hosts = append(qc.Replica.Hosts, p.ID)
 	}
 	return replica.Config{
-		Self: c.Self, Peers: c.Peers, Listen: c.Listen, Secret: []byte("soak"), Cluster: "soak",
+		Self: c.Self, Peers: c.Peers, Listen: "127.0.0.1:0", Secret: []byte("soak"), Cluster: "soak",
 		HeartbeatInterval: 50 * time.Millisecond, HeartbeatTimeout: 500 * time.Millisecond,
 		Queues: []replica.QueueConfig{qc},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
@@ -90,6 +89,7 @@ func (c *child) run(in io.Reader) error {
 		return err
 	}
 	c.host = host
+	c.say("up %s", host.Addr())
 	ctx, cancel := context.WithCancel(context.Background())
 	writing, rest := context.WithCancel(ctx)
 	c.rest = rest

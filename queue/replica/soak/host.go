@@ -15,13 +15,15 @@ import (
 
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica"
+	"github.com/pawl-go/pawl/queue/replica/faultnet"
 )
 
 // host is a child as its parent sees it.
 type host struct {
 	s       *soak
 	orders  orders
-	cmd     *exec.Cmd // nil: it is down
+	proxies []*faultnet.Proxy // in front of it
+	cmd     *exec.Cmd         // nil: it is down
 	in      io.WriteCloser
 	log     *os.File
 	done    chan struct{} // closed when the process is gone and all it said is read
@@ -81,6 +83,10 @@ func (h *host) hear(line string) {
 			return // the line was cut by the death of the process
 		}
 		h.s.acknowledged(h.orders.Self, queue.Index(n), text)
+	case "up":
+		for _, p := range h.proxies {
+			p.SetTarget(rest)
+		}
 	case "have":
 		n, _ := strconv.ParseUint(rest, 10, 64)
 		h.mu.Lock()

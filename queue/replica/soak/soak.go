@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,48 +97,35 @@ func newSoak(o Options) *soak {
 
 // begin starts all hosts, each pair with a proxy between.
 func (s *soak) begin() error {
-	addrs := map[replica.HostID]string{}
-	for id := replica.HostID(1); id <= hosts; id++ {
-		addr, err := freeAddr()
-		if err != nil {
-			return err
-		}
-		addrs[id] = addr
-	}
 	for id := replica.HostID(1); id <= hosts; id++ {
 		dir := filepath.Join(s.o.Dir, fmt.Sprintf("host%d", id))
 		log, err := os.Create(dir + ".log")
 		if err != nil {
 			return err
 		}
-		h := &host{s: s, log: log, orders: orders{Self: id, Dir: dir, Listen: addrs[id], Writers: 2}}
+		h := &host{s: s, log: log, orders: orders{Self: id, Dir: dir, Writers: 2}}
+		s.hosts = append(s.hosts, h)
 		for other := replica.HostID(1); other <= hosts; other++ {
-			p := replica.Peer{ID: other, Addr: addrs[other]}
+			p := replica.Peer{ID: other}
 			if other < id {
-				proxy, err := faultnet.Listen(addrs[other])
+				proxy, err := faultnet.Listen("")
 				if err != nil {
 					return err
 				}
 				s.proxies = append(s.proxies, proxy)
+				behind := s.hosts[other-1]
+				behind.proxies = append(behind.proxies, proxy)
 				p.Addr = proxy.Addr()
 			}
 			h.orders.Peers = append(h.orders.Peers, p)
 		}
-		s.hosts = append(s.hosts, h)
+	}
+	for _, h := range s.hosts {
 		if err := h.start(); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func freeAddr() (string, error) {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return ln.Addr().String(), ln.Close()
 }
 
 func (s *soak) cleanUp() {
