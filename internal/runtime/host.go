@@ -25,9 +25,9 @@ type Config struct {
 }
 
 // Gate is what a session may be besides: it is asked before an attempt begins,
-// on the goroutine that would run it, and may hold it up. An error says that the
-// component has failed, and the attempt does not begin. Simulations of failures
-// use it; no engine is one.
+// and before it waits for a commit, on the goroutine that would run it, and may
+// hold it up. An error says that the component has failed, and the attempt does
+// not begin. Simulations of failures use it; no engine is one.
 type Gate interface {
 	Starting(by engine.Attempt, r *engine.Request) error
 }

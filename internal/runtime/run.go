@@ -15,6 +15,12 @@ import (
 // run makes one attempt of a claimed entry and records how it ended. It
 // returns the next entry of the actor, claimed, for the same goroutine.
 func (c *Component) run(e *entry) *entry {
+	if c.gate != nil {
+		r := e.d.Request
+		if err := c.gate.Starting(engine.Attempt{ID: r.ID, Step: r.Step, N: e.d.Attempts + 1}, r); err != nil {
+			return c.abandon(e)
+		}
+	}
 	if e.waitsForCommit() {
 		if err := c.commit(context.Background(), c.restsOn(e)); err != nil {
 			return c.abandon(e)
@@ -22,12 +28,6 @@ func (c *Component) run(e *entry) *entry {
 	}
 	if e.cancel.Load() != nil {
 		return c.refuse(e)
-	}
-	if c.gate != nil {
-		r := e.d.Request
-		if err := c.gate.Starting(engine.Attempt{ID: r.ID, Step: r.Step, N: e.d.Attempts + 1}, r); err != nil {
-			return c.abandon(e)
-		}
 	}
 	inv, f := c.prepare(e)
 	switch {

@@ -14,7 +14,7 @@ type Kind string
 
 // The steps that can fail.
 const (
-	Start    Kind = "start"    // an attempt begins: asked before, on the goroutine that would run it
+	Start    Kind = "start"    // an attempt is to begin: asked before, on the goroutine that would run it
 	Begin    Kind = "begin"    // Session.Begin: the beginning is recorded, with the writes so far of the one below it
 	Send     Kind = "send"     // Session.Send: requests, a Sync, reminders
 	Finish   Kind = "finish"   // Session.Finish: the outcome

@@ -18,17 +18,17 @@ import (
 // failed with [Fail], when the failure is to be noticed.
 //
 // A component learns that it was fenced when at has returned for a point of kind
-// Fenced; until then it goes on as a zombie. What the code of a dead one still
-// does is not in the trace.
+// Fenced; until then it goes on as a zombie. What the code of one that is dead,
+// or was told, still does is not in the trace: it ends all at once.
 func Watch(inner engine.Engine, at func(Point) error) engine.Engine {
 	return &watched{Engine: inner, at: at, trace: trace.Of(inner)}
 }
 
 type watched struct {
 	engine.Engine
-	at    func(Point) error
-	trace trace.Recorder // nil: off
-	dead  sync.Map       // numbers of the sessions that have died
+	at     func(Point) error
+	trace  trace.Recorder // nil: off
+	silent sync.Map       // numbers of the sessions of which nothing is traced any more
 }
 
 // Join implements engine.Engine.
@@ -60,7 +60,7 @@ func (w *watched) Trace() trace.Recorder {
 	return survivors{w.trace, w}
 }
 
-// survivors records what the runtimes say, but for those that are dead.
+// survivors records what the runtimes say, but for those that have ended.
 type survivors struct {
 	trace.Recorder
 	w *watched
@@ -68,7 +68,7 @@ type survivors struct {
 
 func (s survivors) Record(events ...trace.Event) {
 	for i := range events {
-		if _, dead := s.w.dead.Load(events[i].Session); dead && !events[i].Kind.Record() {
+		if _, silent := s.w.silent.Load(events[i].Session); silent && !events[i].Kind.Record() {
 			return
 		}
 	}
@@ -112,6 +112,7 @@ func (s *session) follow() {
 	case <-s.died:
 	}
 	_ = s.w.at(s.point(Fenced)) // dead or not, it is told
+	s.w.silent.Store(s.Number(), true)
 	close(s.fenced)
 }
 
@@ -150,7 +151,7 @@ func (s *session) pass(p Point) error {
 	err := s.w.at(p)
 	if err != nil {
 		s.dead.Store(true)
-		s.w.dead.Store(p.Session, true)
+		s.w.silent.Store(p.Session, true)
 		s.once.Do(func() { close(s.died) })
 		return err
 	}
@@ -231,8 +232,10 @@ func (s *session) over(by engine.Attempt) {
 	}
 }
 
-// Committed implements engine.Session.
-func (s *session) Committed(p engine.Position) bool { return !s.dead.Load() && s.Session.Committed(p) }
+// Committed implements engine.Session. It never says so: a flush in the
+// background may make a record count at any moment, and who has to Wait comes to
+// a point, at which there is no doubt.
+func (s *session) Committed(engine.Position) bool { return false }
 
 // Wait implements engine.Session.
 func (s *session) Wait(ctx context.Context, at engine.Position) error {

@@ -201,8 +201,10 @@ func (g *generator) next(actor int, callers []int, beside bool) int {
 	return actor
 }
 
+// span is some time, and never whole milliseconds: what is due at one moment with
+// a tick of the engine's runs beside it, in no order.
 func (g *generator) span() time.Duration {
-	return time.Duration(g.IntN(3000)) * time.Millisecond
+	return time.Duration(g.IntN(3000))*time.Millisecond + time.Duration(1+g.IntN(999))*time.Microsecond
 }
 
 func (g *generator) failures() {
