@@ -7,10 +7,10 @@ SEED   ?=
 ROUNDS ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo20 test mutants race lint fmt race20 soak soak-queue histories bench fuzz spec sim clean
+.PHONY: help demo demo20 test mutants race lint fmt race20 soak soak-queue soak-mesh histories bench fuzz spec sim clean
 
 help: ## list these targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## the airline: 20,000 flights, 20 times kill -9, and a verdict
 	$(GO) run ./examples/flights/cmd/airline $(if $(SEED),--seed $(SEED))
@@ -26,9 +26,10 @@ test: ## vet, build and all tests; needs Go and nothing else
 	$(GO) vet ./...
 	$(GO) build ./...
 	$(GO) test -timeout 15m ./...
+	$(MAKE) mutants
 
-mutants: ## the faults built into the runtime on purpose: the check of traces catches each
-	$(GO) test -count=1 -tags mutants ./engine/local -run 'TestMutants|TestScenes'
+mutants: ## the faults built into the runtime on purpose: the check of traces, and the simulation, catch each
+	$(GO) test -count=1 -tags mutants ./engine/local ./internal/sim/program ./pawltest -run 'TestMutants|TestScenes'
 
 race: ## all tests with the race detector; needs a C compiler
 	$(GO) test -race -timeout 20m ./...
@@ -50,16 +51,14 @@ soak-queue: ## KILLS=1000 times kill -9 over three hosts that copy a queue, the 
 	$(GO) build -o bin/queuesoak ./queue/replica/soak/cmd/queuesoak
 	bin/queuesoak --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
-.PHONY: soak-mesh
 soak-mesh: ## MESSAGES=10000000 between two nodes whose connections are killed at random: none twice, none late
 	$(GO) run ./mesh/soak --messages $(or $(MESSAGES),10000000) $(if $(SEED),--seed $(SEED))
 
 histories: ## what CLIENTS=8 are told over KILLS=1000 times kill -9 is linearizable
 	$(GO) run ./examples/histories --kills $(KILLS) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(SEED),--seed $(SEED))
 
-sim: ## 10,000 random programs with failures, on virtual time and a simulated disk, and the faults; SEED=42 tells of one program
+sim: ## 10,000 random programs with failures, on virtual time and a simulated disk; SEED=42 tells of one program
 	$(GO) test ./internal/sim/program -count=1 -timeout 60m -v -run 'TestPrograms$$' $(if $(SEED),-seed $(SEED),-programs 10000)
-	$(if $(SEED),,$(GO) test ./internal/sim/program -count=1 -tags mutants -v -run TestMutants)
 
 bench: ## the durable counter, both durabilities, beside a bare probe; and beside DBOS Transact
 	$(GO) build -o bin/pawl ./cmd/pawl
