@@ -29,7 +29,7 @@ test: ## vet, build and all tests; needs Go and nothing else
 	$(MAKE) mutants
 
 mutants: ## the faults built into the runtime on purpose: the check of traces, and the simulation, catch each
-	$(GO) test -count=1 -tags mutants ./engine/local ./internal/sim/program ./pawltest -run 'TestMutants|TestScenes'
+	$(GO) test -count=1 -tags mutants ./engine/local ./internal/sim/program ./pawltest -run 'TestMutants|TestScenes|TestFaultsOfPawl'
 
 race: ## all tests with the race detector; needs a C compiler
 	$(GO) test -race -timeout 20m ./...
