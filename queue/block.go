@@ -216,7 +216,8 @@ func (b *Block) check(salt uint64, size int64, visit func(place)) error {
 	bad := func(off int64, reason string) error {
 		return fmt.Errorf("%w: at offset %d: %s", ErrBadBlock, off, reason)
 	}
-	sc := scanner{f: offsetReader{b}, salt: salt, size: size}
+	// It reads the block where it is: nothing behind it is asked for.
+	sc := scanner{f: offsetReader{b}, salt: salt, size: size, win: b.Bytes, winOff: b.Offset}
 	off, seq, to, more := b.Offset, b.Seq, b.Offset+int64(len(b.Bytes)), false
 	if off < dataStart || off%align != 0 || to > size || len(b.Bytes)%align != 0 {
 		return bad(off, fmt.Sprintf("%d bytes do not fit into a cycle of %d", len(b.Bytes), size))

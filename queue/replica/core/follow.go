@@ -242,7 +242,10 @@ func (r *Replica) copied(entries []Entry) {
 		}
 		var controls []Row
 		for _, e := range entries[:n] {
-			if c, err := DecodeControl(e.Payload); e.Control && err == nil { // onUpdate lets no other in
+			if !e.Control {
+				continue
+			}
+			if c, err := DecodeControl(e.Payload); err == nil { // onUpdate lets no other in
 				controls = append(controls, Row{Control: c, Index: e.Index})
 			}
 		}
