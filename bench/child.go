@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pawl-go/pawl/bench/rounds"
 )
 
 // Starter makes the command that runs a job in a process of its own: one that
@@ -20,8 +22,8 @@ type Starter func(ctx context.Context, argument string) *exec.Cmd
 
 // job is what a child does.
 type job struct {
-	Do         string        `json:"do"` // "size", "serve" or "mesh"
-	Dir        string        `json:"dir"`
+	Do         string        `json:"do"`  // "size", "serve", "mesh" or "tail"
+	Dir        string        `json:"dir"` // tail: of the queue; empty: the standard input
 	Durability string        `json:"durability,omitempty"`
 	Calls      []int         `json:"calls,omitempty"`  // size: memory after so many calls, rising
 	Actors     int           `json:"actors,omitempty"` // size: or after one call to each of so many actors
@@ -40,6 +42,9 @@ type line struct {
 	// mesh: where it listens, the node first; and its processor time, when asked.
 	Addrs []string      `json:"addrs,omitempty"`
 	CPU   time.Duration `json:"cpu,omitempty"`
+	// tail: it is there, and then what it saw.
+	Ready bool           `json:"ready,omitempty"`
+	Seen  *rounds.Figure `json:"seen,omitempty"`
 }
 
 // Memory is what a process takes.
@@ -68,6 +73,8 @@ func Child(ctx context.Context, argument string, out io.Writer) error {
 		err = j.serve(ctx, say)
 	case "mesh":
 		err = serveMesh(ctx, say)
+	case "tail":
+		err = j.tail(ctx, say)
 	default:
 		err = fmt.Errorf("no job %q", j.Do)
 	}

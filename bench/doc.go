@@ -6,9 +6,12 @@
 //   - [Reopen] is the time from a restart after kill -9 to the first answer.
 //   - [Mesh] is messages between actors of package mesh, beside bare TCP and a Go
 //     channel (package messages).
+//   - [Queue] is package queue on one host, beside a bare mapped log (packages
+//     journals and rounds); [Replica] is the same on two and three hosts, beside
+//     bare TCP.
 //   - [Checkpoint] is what calls see of a checkpoint.
 //
 // Every job prints a report for people or as JSON. None passes or fails: the
 // goals are in the design's page on benchmarks. The command is pawl bench;
-// directory dbos does the job of Call with another system, side by side.
+// directories dbos, protoactor and wals do jobs with other systems, side by side.
 package bench

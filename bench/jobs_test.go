@@ -80,3 +80,21 @@ func TestCheckpointSmoke(t *testing.T) {
 	}
 	r.Print(t.Output())
 }
+
+func TestQueueSmoke(t *testing.T) {
+	r, err := bench.Queue(t.Context(), bench.QueueOptions{
+		Start: child, Dir: t.TempDir(), Rounds: 1, Duration: 20 * time.Millisecond, Cycles: 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Figures) != 6*2+2+1 || len(r.Ratios) != 7 {
+		t.Errorf("%+v", r)
+	}
+	for _, f := range r.Figures {
+		if f.Ops <= 0 || f.OpsPerS+f.P50 <= 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	r.Print(t.Output())
+}

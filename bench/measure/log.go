@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -19,11 +20,16 @@ const (
 	Disk    = "disk"
 )
 
-const logSize = 64 << 20
+const (
+	logSize    = 64 << 20
+	lengthSize = 8
+	readSize   = 1 << 20
+)
 
 // Log is a bare log: a mapped file whose pages are there, that is written from
-// its beginning again when it is full. No checksums, no recovery: the limit of
-// what a journal can reach. Safe for concurrent use.
+// its beginning again when it is full. A record is its length, eight bytes, and
+// what it holds. No checksums, no recovery: the limit of what a journal can reach.
+// Safe for concurrent use.
 type Log struct {
 	file mapped
 
@@ -52,15 +58,45 @@ func (l *Log) Close() error {
 // Append writes a record and returns its number.
 func (l *Log) Append(b []byte) int64 {
 	l.mu.Lock()
-	if l.at+len(b) > logSize {
+	if l.at+lengthSize+len(b) > logSize {
 		l.at = 0
 	}
-	copy(l.file.data[l.at:], b)
-	l.at += len(b)
+	copy(l.file.data[l.at+lengthSize:], b)
+	binary.LittleEndian.PutUint64(l.file.data[l.at:], uint64(len(b)))
+	l.at += lengthSize + len(b)
 	l.written++
 	n := l.written
 	l.mu.Unlock()
 	return n
+}
+
+// Read goes over the records since the log was last begun again, with ordinary
+// reads of a MiB. What visit gets is good until it returns.
+func (l *Log) Read(visit func(record []byte)) error {
+	l.mu.Lock()
+	end := l.at
+	l.mu.Unlock()
+	buf := make([]byte, readSize)
+	for from := 0; from < end; {
+		n := min(len(buf), end-from)
+		if err := l.file.read(buf[:n], int64(from)); err != nil {
+			return fmt.Errorf("read probe log: %w", err)
+		}
+		at := 0
+		for n-at >= lengthSize {
+			next := at + lengthSize + int(binary.LittleEndian.Uint64(buf[at:]))
+			if next > n {
+				break
+			}
+			visit(buf[at+lengthSize : next])
+			at = next
+		}
+		if at == 0 {
+			return fmt.Errorf("read probe log: a record at %d does not fit into %d bytes", from, n)
+		}
+		from += at
+	}
+	return nil
 }
 
 // Wait returns when record n is on the disk: the first who waits flushes for

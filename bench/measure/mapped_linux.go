@@ -24,15 +24,29 @@ func (m *mapped) open(name string, size int) (err error) {
 	if err != nil {
 		return err
 	}
-	for i := 0; i < size; i += 4096 { // touch every page, in small steps
+	m.touch()
+	if err = m.f.Sync(); err != nil {
+		return err
+	}
+	m.touch() // a page that has been written out faults at the next store
+	return nil
+}
+
+// touch stores to every page, in small steps.
+func (m *mapped) touch() {
+	for i := 0; i < len(m.data); i += 4096 {
 		m.data[i] = 1
 	}
-	return m.f.Sync()
 }
 
 func (m *mapped) name() string { return m.f.Name() }
 
 func (m *mapped) flush() error { return syscall.Fdatasync(int(m.f.Fd())) }
+
+func (m *mapped) read(b []byte, off int64) error {
+	_, err := m.f.ReadAt(b, off)
+	return err
+}
 
 func (m *mapped) close() error {
 	if err := syscall.Munmap(m.data); err != nil {

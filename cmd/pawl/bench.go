@@ -22,7 +22,8 @@ func (c *cli) benchCommand() *cobra.Command {
 		return bench.Child(cmd.Context(), args[0], c.out)
 	}
 	return noun("bench", "Measure Pawl on this machine",
-		c.benchCall(), c.benchSize(), c.benchReopen(), c.benchCheckpoint(), c.benchMesh(), child)
+		c.benchCall(), c.benchSize(), c.benchReopen(), c.benchCheckpoint(), c.benchMesh(),
+		c.benchQueue(), child)
 }
 
 func (c *cli) benchCall() *cobra.Command {

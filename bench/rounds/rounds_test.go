@@ -1,0 +1,56 @@
+package rounds_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-go/pawl/bench/rounds"
+)
+
+// play returns the figures one after the other, and notes that it was its turn.
+func play(turns *[]string, name string, perS ...float64) rounds.Side {
+	n := 0
+	return rounds.Side{Name: name, Do: func(context.Context) (rounds.Figure, error) {
+		*turns = append(*turns, name)
+		n++
+		return rounds.Figure{Ops: 2, OpsPerS: perS[n-1], P50: 1}, nil
+	}}
+}
+
+func TestSidesTakeTurnsAndMediansAreReported(t *testing.T) {
+	var turns []string
+	job := rounds.Job{Name: "job", Sides: []rounds.Side{play(&turns, "ours", 10, 90, 20), play(&turns, "bare", 20, 100, 80)}}
+	r, err := rounds.Run(t.Context(), "title", []rounds.Job{job}, 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"ours", "bare", "ours", "bare", "ours", "bare"}; !slices.Equal(turns, want) {
+		t.Errorf("turns %v, want %v", turns, want)
+	}
+	if f := r.Figures; f[0].OpsPerS != 20 || f[1].OpsPerS != 80 || f[0].Ops != 6 {
+		t.Errorf("%+v", f)
+	}
+	// The ratios within a round are 0.5, 0.9 and 0.25: not that of the medians.
+	if x := r.Ratios; len(x) != 1 || x[0].Ops != 0.5 || x[0].P50 != 1 || x[0].CPU != 0 || x[0].Against != "bare" {
+		t.Errorf("%+v", x)
+	}
+	var out strings.Builder
+	r.Print(&out)
+	if !strings.Contains(out.String(), "0.50") {
+		t.Error(out.String())
+	}
+}
+
+func TestAnErrorSaysWhoAndWhat(t *testing.T) {
+	bad := errors.New("bad")
+	job := rounds.Job{Name: "job", Sides: []rounds.Side{{Name: "ours", Do: func(context.Context) (rounds.Figure, error) {
+		return rounds.Figure{}, bad
+	}}}}
+	_, err := rounds.Run(t.Context(), "title", []rounds.Job{job}, 1, nil)
+	if !errors.Is(err, bad) || !strings.Contains(err.Error(), "job with ours") {
+		t.Error(err)
+	}
+}
