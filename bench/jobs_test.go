@@ -98,3 +98,21 @@ func TestQueueSmoke(t *testing.T) {
 	}
 	r.Print(t.Output())
 }
+
+func TestReplicaSmoke(t *testing.T) {
+	r, err := bench.Replica(t.Context(), bench.ReplicaOptions{
+		Dir: t.TempDir(), Rounds: 1, Duration: 20 * time.Millisecond, Bytes: 1 << 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Figures) != 3+3+2+2+3+1+1 || len(r.Ratios) != 2+2+1+1+2 {
+		t.Errorf("%+v", r)
+	}
+	for _, f := range r.Figures {
+		if f.Ops <= 0 || f.OpsPerS+f.P50 <= 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	r.Print(t.Output())
+}
