@@ -28,7 +28,10 @@ type chain struct {
 	// known is the first index that has no record yet: nothing from it on may be
 	// deleted.
 	known atomic.Uint64
-	mu    struct {
+	// listed, when set, is called before cycles that were listed are read: tests
+	// release some there.
+	listed func()
+	mu     struct {
 		sync.Mutex               // held while cycles are read, by the one goroutine that does
 		q          *queue.Queue  // entries of another one concern nobody any more
 		records    []cycleRecord // of consecutive cycles
@@ -84,7 +87,32 @@ func (c *chain) open(q *queue.Queue) (core.Log, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.q = q
+	var l core.Log
+	err := whileReleased(q, func() (err error) {
+		l, err = c.describe(q)
+		return err
+	})
+	return l, err
+}
+
+// whileReleased reads cycles, and does so again when retention has deleted some
+// meanwhile, for what was listed and what was read may not be the same then.
+func whileReleased(q *queue.Queue, read func() error) error {
+	for {
+		first := q.First().Cycle()
+		err := read()
+		if err != nil && !errors.Is(err, queue.ErrReleased) || q.First().Cycle() == first {
+			return err
+		}
+	}
+}
+
+// describe is open, once. mu is held.
+func (c *chain) describe(q *queue.Queue) (core.Log, error) {
 	cycles := slices.DeleteFunc(q.Cycles(), func(ci queue.CycleInfo) bool { return ci.Entries == 0 })
+	if c.listed != nil {
+		c.listed()
+	}
 	if len(cycles) == 0 {
 		var l core.Log
 		if n := len(c.mu.records); n > 0 {
@@ -96,7 +124,7 @@ func (c *chain) open(q *queue.Queue) (core.Log, error) {
 	if err := c.fit(q, cycles); err != nil {
 		return core.Log{}, err
 	}
-	if err := c.extend(q); err != nil {
+	if err := c.extendOnce(q); err != nil {
 		return core.Log{}, err
 	}
 	l := core.Log{Base: c.base(cycles[0].Number)}
@@ -203,11 +231,18 @@ func (c *chain) restart(b core.Base) error {
 
 // extend reads the cycles that are over and have no record. mu is held.
 func (c *chain) extend(q *queue.Queue) error {
+	return whileReleased(q, func() error { return c.extendOnce(q) })
+}
+
+func (c *chain) extendOnce(q *queue.Queue) error {
 	first, last := q.First(), q.Last()
 	if last == 0 || c.mu.q != q {
 		return nil
 	}
 	cycle := first.Cycle()
+	if n := len(c.mu.records); n > 0 && c.mu.records[n-1].Cycle+1 < cycle {
+		c.cutTo(0) // what lies between was released unread
+	}
 	at := cycleRecord{}
 	b := c.base(cycle)
 	at.Count, at.Sum, at.Epoch = b.Count, b.Sum, b.Epoch
@@ -289,6 +324,9 @@ func (c *chain) sumTo(q *queue.Queue, i queue.Index) (uint64, error) {
 	if err := c.extend(q); err != nil {
 		return 0, err
 	}
+	if c.listed != nil {
+		c.listed()
+	}
 	at := cycleRecord{Sum: c.base(i.Cycle()).Sum}
 	if err := readCycle(q, i.Cycle(), i, &at); err != nil {
 		return 0, err
@@ -297,6 +335,15 @@ func (c *chain) sumTo(q *queue.Queue, i queue.Index) (uint64, error) {
 		return 0, fmt.Errorf("sum up to entry %s: %w", i, queue.ErrNotFound)
 	}
 	return at.Sum, nil
+}
+
+// gone is the record of the last cycle that retention has deleted, if it has one.
+func (c *chain) gone(q *queue.Queue) (cycleRecord, bool) {
+	first := q.First().Cycle()
+	if first == 0 {
+		return cycleRecord{}, false
+	}
+	return c.end(first - 1)
 }
 
 // end is the record of a cycle, of which retention may have deleted the file.

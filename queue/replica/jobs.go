@@ -124,10 +124,11 @@ func (q *Queue) sumUp(job sumJob) {
 	switch {
 	case job.ask.Token != 0:
 		sum, err := q.chain.sumTo(inner, job.ask.Index)
+		q.tellReleased(inner, err)
 		q.deliver(core.SumIs{Token: job.ask.Token, Sum: sum, Err: err}, nil, 0)
 	case job.released != 0:
 		if r, ok := q.chain.end(job.released); ok {
-			q.in.put(envelope{event: core.Released{Through: r.last(), Sum: r.Sum}, life: job.life})
+			q.in.put(r.released(job.life))
 		}
 	default:
 		err := q.chain.catchUp(inner)
@@ -138,5 +139,25 @@ func (q *Queue) sumUp(job sumJob) {
 			q.unsummed = text
 			q.event(Event{Kind: core.NoticeDamaged, Text: "a cycle that is over cannot be summed up, so retention keeps it", Err: err})
 		}
+	}
+}
+
+// released tells that retention has deleted the cycle, and all before it.
+func (r *cycleRecord) released(life uint64) envelope {
+	return envelope{event: core.Released{Through: r.last(), Sum: r.Sum}, life: life}
+}
+
+// tellReleased tells the core what retention has deleted, before it hears of an
+// error that comes of that: the news of the file may be under way still.
+func (q *Queue) tellReleased(inner *queue.Queue, err error) {
+	if !errors.Is(err, queue.ErrReleased) {
+		return
+	}
+	r, ok := q.chain.gone(inner)
+	q.mu.Lock()
+	life, same := q.mu.life, q.mu.q == inner
+	q.mu.Unlock()
+	if ok && same {
+		q.in.put(r.released(life))
 	}
 }

@@ -55,6 +55,7 @@ func (s *stream) serve(job core.Stream) {
 	frame, through, sum, err := s.update(c, job)
 	if err != nil {
 		s.leave()
+		s.q.tellReleased(s.inner, err)
 		s.q.deliver(core.StreamFailed{Peer: job.Peer, Stream: job.Stream, Err: err}, nil, 0)
 		return
 	}

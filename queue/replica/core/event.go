@@ -87,7 +87,7 @@ type StreamFailed struct {
 
 // Released says that retention has deleted everything up to an index, the last
 // of a cycle, of which Sum is the running checksum. Nothing above Status.Keep
-// may be released.
+// may be released. It may be told again, and late, of what is known by then.
 type Released struct {
 	Through queue.Index
 	Sum     uint64

@@ -318,13 +318,16 @@ func (r *Replica) sumIs(ev SumIs) {
 		if f == nil || f.token != ev.Token || ev.Token == 0 {
 			continue
 		}
-		if ev.Err != nil {
+		switch {
+		case ev.Err == nil:
+			f.token, f.mine = 0, ev.Sum
+			r.compare(p)
+		case !r.h.knows(f.probe):
+			p.feed = nil // retention was faster; the next feed looks at what is left
+		default:
 			r.notice(Notice{Kind: NoticeSumFailed, Peer: p.id, Err: ev.Err})
 			r.stopFeeding(p, "the history of the sending host could not be summed up")
-			return
 		}
-		f.token, f.mine = 0, ev.Sum
-		r.compare(p)
 		return
 	}
 }

@@ -132,7 +132,12 @@ func (r *Replica) onProbe(m *Message) {
 
 func (r *Replica) answerProbe(i queue.Index, sum uint64, err error) {
 	fo := r.follow
-	if err != nil {
+	switch {
+	case err == nil:
+	case !r.h.knows(i): // retention was faster
+		r.send(r.peer(fo.peer), &Message{Type: MsgSum, Epoch: fo.epoch, Stream: fo.stream, Index: i})
+		return
+	default:
 		r.notice(Notice{Kind: NoticeSumFailed, Peer: fo.peer, Err: err})
 		r.stopFollowing("the history could not be summed up")
 		return

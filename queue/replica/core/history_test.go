@@ -217,3 +217,24 @@ func TestStampsAreBounded(t *testing.T) {
 		t.Errorf("what counts is kept: %v", s.list[0].index)
 	}
 }
+
+// TestLateRelease: news of a release that come late, or again, change nothing.
+func TestLateRelease(t *testing.T) {
+	r, err := New(Config{Self: 1, Hosts: []HostID{1}}, Start{Log: Log{
+		Base: Base{Index: queue.NewIndex(3, 4), Count: 9, Sum: 7},
+		Runs: []Run{{queue.NewIndex(4, 0), queue.NewIndex(4, 2)}, {queue.NewIndex(5, 0), queue.NewIndex(5, 2)}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, late := range []queue.Index{queue.NewIndex(2, 1), queue.NewIndex(3, 4)} {
+		r.Step(Released{Through: late, Sum: 1})
+		if r.h.base.Sum != 7 || r.h.last() != queue.NewIndex(5, 2) {
+			t.Fatalf("after %v: %+v", late, r.h.base)
+		}
+	}
+	r.Step(Released{Through: queue.NewIndex(4, 2), Sum: 8})
+	if want := (Base{Index: queue.NewIndex(4, 2), Count: 12, Sum: 8}); r.h.base != want {
+		t.Fatalf("%+v, want %+v", r.h.base, want)
+	}
+}

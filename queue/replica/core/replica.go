@@ -158,7 +158,9 @@ func (r *Replica) Step(ev Event) []Effect {
 		r.flushed = max(r.flushed, min(ev.Through, r.h.last()))
 		r.ackFlushed()
 	case Released:
-		r.h.release(Base{Index: ev.Through, Sum: ev.Sum})
+		if ev.Through > r.h.base.Index {
+			r.h.release(Base{Index: ev.Through, Sum: ev.Sum})
+		}
 	case Close:
 		r.close()
 	case Appended:
