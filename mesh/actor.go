@@ -93,6 +93,10 @@ const (
 	wantStop                // it has stopped itself
 )
 
+// cacheLine keeps what senders write apart from what the actor writes: one message
+// would else move the line between two processors several times.
+const cacheLine = 64
+
 // core is what all actors are, whatever their messages.
 type core struct {
 	node *Node
@@ -101,8 +105,11 @@ type core struct {
 	opts spawnOptions
 
 	attention atomic.Uint32
+
+	_         [cacheLine]byte
 	taken     atomic.Uint64 // messages taken from the mailbox
 	takenSize atomic.Int64  // and their bytes; only messages of other nodes have any
+	_         [cacheLine]byte
 
 	mu         sync.Mutex // guards what follows
 	status     Status
@@ -110,6 +117,8 @@ type core struct {
 	busy       bool // a goroutine runs it, or is about to
 	pushed     uint64
 	pushedSize int64
+	roomTo     uint64   // up to so many pushed there is room, by the last look at taken
+	roomToSize int64    // and up to so many bytes
 	local      uint64   // of pushed, those sent on this node
 	dropped    uint64   // of taken, those that were not handled
 	waiters    waitlist // for room
@@ -125,14 +134,21 @@ func (c *core) base() *core { return c }
 func (c *core) waiting() int { return int(c.pushed - c.taken.Load()) }
 
 // full reports whether a message of size bytes has no room; c.mu is held. One
-// always has when nothing waits.
+// always has when nothing waits. What has been taken is looked at only when the last
+// look no longer promises room.
 func (c *core) full(size int) bool {
-	n := c.waiting()
-	if n <= 0 {
+	bytes := c.pushedSize + int64(size)
+	if c.pushed < c.roomTo && bytes <= c.roomToSize {
 		return false
 	}
 	l := &c.node.cfg.Limits
-	return n >= l.ActorMessages || size > 0 && c.pushedSize-c.takenSize.Load()+int64(size) > int64(l.ActorBytes)
+	taken := c.taken.Load()
+	c.roomTo = taken + uint64(l.ActorMessages)
+	c.roomToSize = c.takenSize.Load() + int64(l.ActorBytes)
+	if c.pushed <= taken {
+		return false
+	}
+	return c.pushed >= c.roomTo || size > 0 && bytes > c.roomToSize
 }
 
 // overloaded is full, without the lock: a look ahead before a message is decoded.

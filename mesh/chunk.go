@@ -1,12 +1,17 @@
 package mesh
 
+import (
+	"reflect"
+	"sync"
+)
+
 // chunks is a queue of envelopes in pieces that do not move: it grows without
 // copying, and what is worked off is used again. Its owner guards it.
 type chunks[M any] struct {
 	head, tail *chunk[M]
-	spare      *chunk[M] // emptied large ones
-	spares     int
+	made       int          // of small
 	small      [2]*chunk[M] // for who seldom has more than a few: one is filled, one worked off
+	large      *sync.Pool   // of large ones, shared by the node's actors that take an M
 }
 
 type chunk[M any] struct {
@@ -17,8 +22,13 @@ type chunk[M any] struct {
 const (
 	smallChunk = 4 // slots that an idle actor keeps, twice
 	largeChunk = 128
-	maxSpares  = 64
 )
+
+// chunkPool returns where the node's actors that take an M keep their large chunks.
+func chunkPool[M any](n *Node) *sync.Pool {
+	pool, _ := n.spareChunks.LoadOrStore(reflect.TypeFor[M](), new(sync.Pool))
+	return pool.(*sync.Pool)
+}
 
 // push adds an envelope.
 func (q *chunks[M]) push(e envelope[M]) {
@@ -49,13 +59,12 @@ func (q *chunks[M]) free() *chunk[M] {
 				return c
 			}
 		}
-		if q.spare == nil {
+		if q.made < len(q.small) {
+			q.made++
 			return &chunk[M]{slots: make([]envelope[M], 0, smallChunk)}
 		}
 	}
-	if c := q.spare; c != nil {
-		q.spare, c.next = c.next, nil
-		q.spares--
+	if c, ok := q.large.Get().(*chunk[M]); ok {
 		return c
 	}
 	return &chunk[M]{slots: make([]envelope[M], 0, largeChunk)}
@@ -68,22 +77,14 @@ func (q *chunks[M]) take() *chunk[M] {
 	return c
 }
 
-// giveBack takes a chunk that is worked off; its slots are zero.
+// giveBack takes a small chunk that is worked off; its slots are zero.
 func (q *chunks[M]) giveBack(c *chunk[M]) {
-	c.slots, c.next = c.slots[:0], nil
-	switch {
-	case cap(c.slots) == smallChunk && q.small[0] == nil:
+	if q.small[0] == nil {
 		q.small[0] = c
-	case cap(c.slots) == smallChunk && q.small[1] == nil:
+	} else {
 		q.small[1] = c
-	case cap(c.slots) == largeChunk && q.spares < maxSpares:
-		c.next, q.spare = q.spare, c
-		q.spares++
 	}
 }
-
-// shrink forgets what an idle actor does not need.
-func (q *chunks[M]) shrink() { q.spare, q.spares = nil, 0 }
 
 // rest returns the envelopes from the one at pos of the first chunk on.
 func (c *chunk[M]) rest(pos int) (all []envelope[M]) {

@@ -22,9 +22,11 @@ type cell[M any] struct {
 	core
 	in chunks[M] // guarded by mu
 
+	_ [cacheLine]byte
 	// The goroutine's own; while there is none, guarded by mu.
 	batch   *chunk[M] // the first one is being worked off
 	pos     int       // in it
+	emptied *chunk[M] // a small one that is worked off
 	tookN   uint64
 	make    func(*Context) (Handler[M], error)
 	handler Handler[M]
@@ -235,23 +237,31 @@ func (c *cell[M]) next() (*envelope[M], error) {
 
 // refill goes on to the next chunk, or takes what has come meanwhile.
 func (c *cell[M]) refill() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.pos = 0
 	if b := c.batch; b != nil {
 		c.batch = b.next
-		c.in.giveBack(b)
+		b.slots, b.next = b.slots[:0], nil
+		if cap(b.slots) == largeChunk {
+			c.in.large.Put(b) // without the lock: senders hold it often
+		} else {
+			c.emptied = b
+		}
+		if c.batch != nil {
+			return nil
+		}
 	}
-	if c.batch == nil {
-		c.batch = c.in.take()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.emptied != nil {
+		c.in.giveBack(c.emptied)
+		c.emptied = nil
 	}
-	if c.batch != nil {
+	if c.batch = c.in.take(); c.batch != nil {
 		return nil
 	}
 	if c.closed {
 		return errDrained
 	}
-	c.in.shrink()
 	c.busy = false
 	return errIdle
 }
@@ -286,7 +296,7 @@ func (c *cell[M]) drain() []envelope[M] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	rest := append(c.batch.rest(c.pos), c.in.take().rest(0)...)
-	c.in, c.batch, c.pos = chunks[M]{}, nil, 0
+	c.in, c.batch, c.pos = chunks[M]{large: c.in.large}, nil, 0
 	c.tookN += uint64(len(rest))
 	c.taken.Store(c.tookN)
 	c.dropped += uint64(len(rest))

@@ -87,7 +87,7 @@ func SpawnNew[M any](n *Node, name string, makeHandler func(*Context) (Handler[M
 	if name == "" {
 		name = "~" + strconv.FormatUint(n.incarnation, 36) + "." + strconv.FormatUint(n.unnamed.Add(1), 36)
 	}
-	c := &cell[M]{make: makeHandler}
+	c := &cell[M]{make: makeHandler, in: chunks[M]{large: chunkPool[M](n)}}
 	c.core = core{node: n, name: name, self: c, status: Initialising, opts: spawnOptions{most: 3, within: 5 * time.Second}}
 	for _, o := range options {
 		o(&c.opts)
