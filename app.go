@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/probe"
 	"github.com/pawl-go/pawl/internal/runtime"
+	"github.com/pawl-go/pawl/internal/topics"
 )
 
 // Config describes an application's component. Zero fields take the default.
@@ -134,6 +135,9 @@ func (a *App) Start(ctx context.Context) error {
 	types, err := a.reg.types()
 	if err != nil {
 		return fmt.Errorf("start app %s:\n%w", a.cfg.App, err)
+	}
+	if len(types) > 0 {
+		types = append(types, topics.Types(a.cfg.Limits.Outcome)...)
 	}
 	rc := runtime.Config{
 		Name:         a.cfg.Component,

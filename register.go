@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/internal/runtime"
+	"github.com/pawl-go/pawl/internal/topics"
 )
 
 // TypeOption is an option of Register and RegisterFunc.
@@ -228,6 +229,9 @@ func (g *registry) claim(r *registration) {
 	}
 	if t.rt.Name == "" || len(t.rt.Name) > maxName {
 		r.mistake("the type's name %q has %d bytes: it has 1 to %d; name it with ActorType() string", t.rt.Name, len(t.rt.Name), maxName)
+	}
+	if topics.IsReserved(t.rt.Name) {
+		r.mistake("the name %q begins with %q, which is reserved: name the type with ActorType() string", t.rt.Name, topics.Reserved)
 	}
 	if other := g.byType[t.goType]; other != nil {
 		r.mistake("registered before, at %s", other.where)

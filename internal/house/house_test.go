@@ -19,17 +19,20 @@ var arrows = map[string][]string{
 	"engine/enginetest": {"engine", "engine/chain", "engine/trace", "internal/runtime", "spec/check"}, // it drives an engine with the real runtime
 	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "internal/mutant", "queue/..."},
 	"internal/mutant":   {},
+	"internal/rig":      {}, // it sees the program from outside, as a process
+	"conformance":       {"internal/rig"},
 	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/mutant", "internal/runtime/..."},
 	"internal/house":    {},
 	"internal/probe":    {"engine", "internal/runtime"},
 	"internal/sim":      {"engine", "engine/trace", "engine/local/memdisk", "internal/runtime", "internal/sim/...", "queue", "spec/check"},
-	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/v1/..."},
+	"internal/topics":   {"engine", "internal/runtime"},
+	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/topics", "internal/v1/..."},
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},
 	"":                  {"engine", "engine/chain", "engine/local", "internal/..."},
 	"cmd":               {"", "engine/...", "internal/...", "mesh", "queue/...", "bench/...", "cmd/..."},
 	"pawltest":          {"", "engine/...", "internal/probe", "internal/runtime", "queue", "spec/check"}, // a test kit: it may look inside
-	"examples":          {"", "engine/local", "examples/...", "spec/check"},
+	"examples":          {"", "engine/local", "examples/...", "internal/rig", "spec/check"},
 	"examples/orders":   {"examples/orders", "queue", "service"},
 	"examples/chat":     {"mesh", "mesh/gossip"}, // the mesh stands alone
 	"bench":             {"", "engine/...", "mesh", "queue/...", "bench/..."},

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/topics"
 )
 
 // components serves GET /v1/components: the members and the engine's counts.
@@ -23,14 +24,17 @@ func (h *Handler) components(w http.ResponseWriter, r *http.Request) error {
 	for _, m := range s.Members() {
 		c := Component{Name: m.Name, Session: m.Session, Joined: m.Joined, Live: m.Live, Types: []string{}}
 		for _, t := range m.Types {
-			c.Types = append(c.Types, t.Name)
+			if !topics.IsReserved(t.Name) {
+				c.Types = append(c.Types, t.Name)
+			}
 		}
 		out.Items = append(out.Items, c)
 	}
 	return respond(w, http.StatusOK, out)
 }
 
-// types serves GET /v1/types: all that are hosted, stored or waited for.
+// types serves GET /v1/types: all that are hosted, stored or waited for; with
+// ?all=true those of our own too.
 func (h *Handler) types(w http.ResponseWriter, r *http.Request) error {
 	s := h.rt.Session()
 	names, err := s.Operator().Types(r.Context())
@@ -56,6 +60,9 @@ func (h *Handler) types(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := Page[Type]{Items: []Type{}}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if topics.IsReserved(name) && r.URL.Query().Get("all") == "" {
+			continue
+		}
 		out.Items = append(out.Items, *found[name])
 	}
 	return respond(w, http.StatusOK, out)
