@@ -35,7 +35,7 @@ func (q *Queue) AppendBatch(ctx context.Context, ps ...[]byte) (first queue.Inde
 		return 0, fmt.Errorf("append to replicated queue %s: %w", q.cfg.Name, err)
 	}
 	var w *waiter
-	if q.holds() {
+	if q.holds() && q.mu.core.Ahead() < q.untold() {
 		w = q.mu.appends.add(last)
 	}
 	q.mu.Unlock()
@@ -100,11 +100,15 @@ func (q *Queue) holds() bool {
 func (q *Queue) Gap() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	gap := q.mu.core.Gap()
+	return q.mu.core.Gap() + q.untold()
+}
+
+// untold is the number of messages that the core has not been told of. mu is held.
+func (q *Queue) untold() (n uint64) {
 	for _, r := range q.mu.fresh {
-		gap += uint64(r.last-r.first) + 1
+		n += uint64(r.last-r.first) + 1
 	}
-	return gap
+	return n
 }
 
 // Held is the highest index that at least k other hosts hold by their

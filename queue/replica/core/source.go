@@ -162,6 +162,19 @@ func (r *Replica) withinGap(l Limit, counted queue.Index) queue.Index {
 	return last
 }
 
+// Ahead is how many more messages the source may append before MaxGap holds one
+// back, by what the core has been told. It is 0 where that depends on more than a
+// number of messages; then Counted says when an append may return. It changes
+// nothing.
+func (r *Replica) Ahead() uint64 {
+	st := r.cfg.Strategy
+	if st.kind != maxGap || (st.limit != Limit{Messages: st.limit.Messages}) || r.source == nil || r.counted < r.source.start {
+		return 0
+	}
+	gap := r.h.count - r.h.countTo(r.counted)
+	return st.limit.Messages - min(gap, st.limit.Messages)
+}
+
 // live is how many hosts can hold an entry now, this one included.
 func (r *Replica) live() int { return len(r.acknowledged()) + 1 }
 
