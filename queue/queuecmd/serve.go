@@ -1,8 +1,6 @@
 package queuecmd
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -10,14 +8,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica"
 	"github.com/pawl-go/pawl/queue/replica/config"
 	"github.com/pawl-go/pawl/queue/replica/control"
-	"github.com/pawl-go/pawl/queue/replica/core"
 	"github.com/spf13/cobra"
 )
 
@@ -80,19 +76,17 @@ func (s *serveFlags) run(c *cobra.Command) (err error) {
 
 // hostConfig makes the configuration of a host from the file.
 func (s *serveFlags) hostConfig(file *config.File, self config.Host, log io.Writer) (replica.Config, error) {
-	cfg := replica.Config{
-		Self: self.ID, Listen: s.listen, Insecure: s.insecure,
-		HeartbeatInterval: file.Context.HeartbeatInterval, HeartbeatTimeout: file.Context.HeartbeatTimeout,
-		Logger: slog.New(slog.NewTextHandler(log, nil)),
+	cfg, err := file.HostConfig(self)
+	if err != nil {
+		return cfg, err
 	}
-	for _, h := range file.Hosts {
-		cfg.Peers = append(cfg.Peers, replica.Peer{ID: h.ID, Name: h.Name, Addr: h.Address})
-	}
+	cfg.Listen, cfg.Insecure = s.listen, s.insecure
+	cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
 	for _, q := range file.QueuesOf(self.ID) {
 		if len(q.Hosts) == 0 {
 			continue // who appends to it opens it
 		}
-		qc := replica.QueueConfig{Name: q.Name, Dir: file.Dir(q, self.ID), Replica: file.Replica(q, self.ID), Queue: s.config()}
+		qc := replica.QueueConfig{Name: q.Name, Dir: file.Dir(q, self.ID), Replica: file.Replica(q, self.ID), Queue: s.config(), Automatic: q.Automatic}
 		qc.Queue.CycleBytes = s.cycleBytes
 		qc.Queue.Durability = queue.Disk
 		cfg.Queues = append(cfg.Queues, qc)
@@ -100,54 +94,7 @@ func (s *serveFlags) hostConfig(file *config.File, self config.Host, log io.Writ
 	if len(cfg.Queues) == 0 {
 		return cfg, fmt.Errorf("host %s has no replicated queue in %s", self.Name, s.file)
 	}
-	var err error
-	if cfg.Secret, err = readSecret(file.Context.SecretFile); err != nil {
-		return cfg, err
-	}
-	cfg.TLS, err = readTLS(file.Context.TLS)
-	return cfg, err
-}
-
-// readSecret reads the secret that the hosts share, which must be nobody else's.
-func readSecret(path string) ([]byte, error) {
-	if path == "" {
-		return nil, nil
-	}
-	fi, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("read secret: %w", err)
-	}
-	if fi.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("read secret: others may read %s (%v): chmod 600 it", path, fi.Mode().Perm())
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read secret: %w", err)
-	}
-	secret := strings.TrimSpace(string(b))
-	if len(secret) < 16 {
-		return nil, fmt.Errorf("read secret: %s has %d bytes, want 16 at least, such as openssl rand -hex 32 makes", path, len(secret))
-	}
-	return []byte(secret), nil
-}
-
-func readTLS(t config.TLS) (*tls.Config, error) {
-	if t.CertFile == "" {
-		return nil, nil
-	}
-	cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("read certificate: %w", err)
-	}
-	pem, err := os.ReadFile(t.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("read certificates of the authority: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("read certificates of the authority: %s has none", t.CAFile)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: pool, ClientCAs: pool, MinVersion: tls.VersionTLS13}, nil
+	return cfg, nil
 }
 
 // where says which host of which file is meant, or which socket.
@@ -183,8 +130,7 @@ func (w *where) path(file *config.File, h config.Host) string {
 	if w.socket != "" {
 		return w.socket
 	}
-	name := fmt.Sprintf("host%d.sock", h.ID)
-	return file.Dir(config.Queue{Path: name, Hosts: []core.HostID{h.ID}}, h.ID)
+	return file.ControlPath(h)
 }
 
 // client is one for the host that is meant.

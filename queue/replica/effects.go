@@ -171,6 +171,7 @@ func (q *Queue) unlock(e core.Unlocked) {
 		q.mu.barred = false
 	}
 	q.mu.unlocked = true
+	q.beginTenure()
 	q.event(Event{Kind: EventUnlock, Text: fmt.Sprintf("this host is the source, in epoch %v", e.Epoch)})
 	q.broadcast()
 }
@@ -179,6 +180,7 @@ func (q *Queue) unlock(e core.Unlocked) {
 // gives none.
 func (q *Queue) lock(why string) {
 	q.mu.unlocked = false
+	q.endTenure()
 	q.event(Event{Kind: EventLock, Text: "locked: " + why})
 	if err := q.bar(why); err != nil {
 		q.failed(err)
@@ -261,6 +263,7 @@ func (q *Queue) notice(n core.Notice) {
 			}
 		}
 		if q.mu.role != core.Source {
+			q.endTenure()
 			q.mu.appends.fail(errNoLonger)
 		}
 		n.Text = "this host is a " + n.Text

@@ -42,6 +42,8 @@ type Queue struct {
 	sums     jobs[sumJob]
 	streams  map[HostID]*stream
 	results  results
+	// automatic is nil unless the configuration asks for it.
+	automatic *automatic
 
 	// over: the replica has ended.
 	over atomic.Bool
@@ -54,7 +56,8 @@ type Queue struct {
 		// entries are set aside.
 		life     uint64
 		role     core.Role
-		unlocked bool  // by the core
+		unlocked bool // by the core
+		tenure   *Tenure
 		barred   bool  // the queue is
 		fresh    []run // appended, and not told to the core yet
 		mine     run   // appended in the last epoch of this host
@@ -114,6 +117,11 @@ func openQueue(h *Host, cfg QueueConfig) (*Queue, error) {
 			err = errors.Join(err, q.mu.q.Close())
 		}
 		return fail(errors.Join(err, dir.Close()))
+	}
+	if cfg.Automatic {
+		if q.automatic, err = newAutomatic(q); err != nil {
+			return fail(errors.Join(err, q.mu.q.Close(), dir.Close()))
+		}
 	}
 	for _, id := range cfg.Replica.Hosts {
 		if id != h.cfg.Self {
@@ -208,6 +216,9 @@ func (q *Queue) start() {
 	q.owned.Go(q.sum)
 	for _, s := range q.streams {
 		q.owned.Go(s.run)
+	}
+	if q.automatic != nil {
+		q.owned.Go(q.automatic.run)
 	}
 }
 
@@ -362,6 +373,7 @@ func (q *Queue) failed(err error) {
 func (q *Queue) end(err error) {
 	q.mu.fail = err
 	q.mu.unlocked = false
+	q.endTenure()
 	q.in.close()
 	q.mu.appends.fail(err)
 	q.mu.counting.fail(err)
