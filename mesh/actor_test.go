@@ -272,7 +272,7 @@ func TestExpiredIsNotBegun(t *testing.T) {
 		if c := w.b.Counters(); handled.Load() != 1 || c.Dropped[mesh.ReasonExpired] != 2 {
 			t.Errorf("%d handled, %v", handled.Load(), c.Dropped)
 		}
-		settled(t, w.Cluster)
+		settled(t, w.cluster)
 	})
 }
 
@@ -325,9 +325,8 @@ func TestAddressAndReplyHandleTravel(t *testing.T) {
 		}
 		w.Leave("a")
 		w.Leave("b")
-		w.Configure = withForward
-		w.a, w.b = w.Start("a"), w.Start("b")
-		c := w.Start("c")
+		w.a, w.b = w.Start("a", withForward), w.Start("b", withForward)
+		c := w.Start("c", withForward)
 		w.WaitForMembers(3)
 		got := make(chan int, 1)
 		back := spawn(t, w.a, "", func(_ *mesh.Context, m number) error { got <- m.N; return nil })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"sync"
@@ -58,10 +59,10 @@ func (w *witness) check(t *testing.T) {
 
 // settled waits until what was sent on all nodes is accounted for:
 // handled + refused + dropped = sent.
-func settled(t *testing.T, c *meshtest.Cluster) {
+func settled(t *testing.T, c cluster) {
 	t.Helper()
 	var last string
-	for range 200 {
+	if eventually(c, func() bool {
 		var sent, handled, gone uint64
 		for _, id := range c.Names() {
 			k := c.Node(id).Counters()
@@ -74,11 +75,10 @@ func settled(t *testing.T, c *meshtest.Cluster) {
 				gone += n
 			}
 		}
-		if sent == handled+gone {
-			return
-		}
 		last = fmt.Sprintf("sent %d, handled %d + refused and dropped %d = %d", sent, handled, gone, handled+gone)
-		c.Sleep(time.Second)
+		return sent == handled+gone
+	}) {
+		return
 	}
 	for _, id := range c.Names() {
 		t.Logf("%s: %+v", id, c.Node(id).Counters())
@@ -90,12 +90,21 @@ func settled(t *testing.T, c *meshtest.Cluster) {
 func TestOrderUnderLoad(t *testing.T) {
 	for _, lanes := range [][2]int{{1, 1}, {4, 4}, {16, 16}, {1, 16}, {16, 4}} {
 		t.Run(fmt.Sprintf("%d and %d lanes", lanes[0], lanes[1]), func(t *testing.T) {
-			meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
-				c.Configure = messages
+			run := func(t *testing.T, c cluster, random *rand.Rand) {
 				a := c.Start("a", func(cfg *mesh.Config) { cfg.Lanes = lanes[0] })
 				b := c.Start("b", func(cfg *mesh.Config) { cfg.Lanes = lanes[1] })
 				c.WaitForMembers(2)
-				killUnderLoad(t, c, a, b, 4000, 30*time.Millisecond)
+				killUnderLoad(t, c, random, a, b, 4000, 30*time.Millisecond)
+			}
+			t.Run("simulated", func(t *testing.T) {
+				meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
+					c.Configure = messages
+					run(t, c, c.Rand)
+				})
+			})
+			t.Run("sockets", func(t *testing.T) {
+				c := newSockets(t, messages)
+				run(t, c, c.rand)
 			})
 		})
 	}
@@ -103,7 +112,7 @@ func TestOrderUnderLoad(t *testing.T) {
 
 // killUnderLoad has a and b send to five actors on each other while connections are
 // killed, at most so much time apart, and checks what comes of it.
-func killUnderLoad(t *testing.T, c *meshtest.Cluster, a, b *mesh.Node, each int, apart time.Duration) {
+func killUnderLoad(t *testing.T, c cluster, random *rand.Rand, a, b *mesh.Node, each int, apart time.Duration) {
 	t.Helper()
 	witnesses := map[string]*witness{}
 	for _, n := range []*mesh.Node{a, b} {
@@ -117,15 +126,15 @@ func killUnderLoad(t *testing.T, c *meshtest.Cluster, a, b *mesh.Node, each int,
 	for _, way := range [][2]*mesh.Node{{a, b}, {b, a}} {
 		for i := range 5 {
 			to := mesh.At(way[0], mesh.Address[[]byte]{Node: way[1].ID(), Name: fmt.Sprint("w", i)})
-			senders.Go(func() { sendNumbered(t, c, to, way[0].ID()[0], each) })
+			senders.Go(func() { sendNumbered(t, to, way[0].ID()[0], each) })
 		}
 	}
 	done := make(chan struct{})
 	go func() { senders.Wait(); close(done) }()
 	cuts := 0
 	for ended := false; !ended; {
-		c.Sleep(time.Duration(c.Rand.Int64N(int64(apart))))
-		if c.Rand.IntN(4) == 0 {
+		c.Sleep(time.Duration(random.Int64N(int64(apart))))
+		if random.IntN(4) == 0 {
 			cuts += c.CutAll("a", "b")
 		} else if c.Cut("a", "b") {
 			cuts++
@@ -158,11 +167,11 @@ func TestTenMillion(t *testing.T) {
 		c.Configure = messages
 		a, b := c.Start("a"), c.Start("b")
 		c.WaitForMembers(2)
-		killUnderLoad(t, c, a, b, 1_000_000, 2*time.Second)
+		killUnderLoad(t, c, c.Rand, a, b, 1_000_000, 2*time.Second)
 	})
 }
 
-func sendNumbered(t *testing.T, c *meshtest.Cluster, to *mesh.Ref[[]byte], sender byte, count int) {
+func sendNumbered(t *testing.T, to *mesh.Ref[[]byte], sender byte, count int) {
 	for n := range count {
 		size := n % 100
 		if n%997 == 0 {
@@ -240,17 +249,17 @@ func TestOneLaneIsKilled(t *testing.T) {
 		if got := handled.Load() - before; got != 40 {
 			t.Errorf("%d of 40 arrive once the lane is back", got)
 		}
-		settled(t, w.Cluster)
+		settled(t, w.cluster)
 		if got := len(replies); got+ended == 40 {
 			t.Error("calls on the other lanes have ended too")
 		}
-		noEvents(t, w.Cluster, events)
+		noEvents(t, w.cluster, events)
 	})
 }
 
 // 5 MiB among 2,000 small ones: it is refused at home, and they all arrive.
 func TestTooLargeAmongSmall(t *testing.T) {
-	simulate(t, func(t *testing.T, w *world) {
+	everywhere(t, func(t *testing.T, w *world) {
 		seen := &witness{}
 		spawn(t, w.b, "w", seen.handle)
 		to := on[[]byte](w, "w")
@@ -264,11 +273,11 @@ func TestTooLargeAmongSmall(t *testing.T) {
 				}
 			}
 		}
-		w.Sleep(time.Second)
-		seen.check(t)
-		if seen.count != 2000 {
-			t.Errorf("%d of 2000", seen.count)
+		if !eventually(w, func() bool { return w.b.Counters().Handled == 2000 }) {
+			t.Errorf("%d of 2000", w.b.Counters().Handled)
 		}
+		settled(t, w)
+		seen.check(t)
 	})
 }
 
@@ -276,7 +285,7 @@ func TestTooLargeAmongSmall(t *testing.T) {
 func TestSmallBehindLarge(t *testing.T) {
 	meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
 		c.Configure = func(cfg *mesh.Config) { messages(cfg); cfg.Lanes = 1 }
-		w := &world{Cluster: c, t: t, a: c.Start("a"), b: c.Start("b")}
+		w := &world{cluster: c, t: t, a: c.Start("a"), b: c.Start("b")}
 		c.WaitForMembers(2)
 		c.Latency(time.Millisecond, time.Millisecond)
 		var large time.Time

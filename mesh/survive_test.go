@@ -179,12 +179,12 @@ func TestManyMonitoredEndAtOnce(t *testing.T) {
 				t.Fatal(e, err)
 			}
 		}
-		noEvents(t, w.Cluster, events)
+		noEvents(t, w.cluster, events)
 	})
 }
 
 // noEvents checks that membership has not changed.
-func noEvents(t *testing.T, c *meshtest.Cluster, events *mesh.Subscription) {
+func noEvents(t *testing.T, c cluster, events *mesh.Subscription) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -214,7 +214,7 @@ func TestLargeInFlightWithoutFlap(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		noEvents(t, w.Cluster, events)
+		noEvents(t, w.cluster, events)
 	})
 }
 
@@ -299,7 +299,7 @@ func TestStopsItselfUnderLoad(t *testing.T) {
 		}
 		senders.Wait()
 		w.Sleep(time.Second)
-		settled(t, w.Cluster)
+		settled(t, w.cluster)
 		if n := w.b.Counters().Actors; n != 0 || lives.Load() < 20 {
 			t.Errorf("%d actors live, %d have stopped", n, lives.Load())
 		}
