@@ -1,0 +1,11 @@
+// Package conformance runs the published kar-sdk (npm, 1.3.10), unchanged, and
+// holds both sides of the wire to what it expects.
+//
+// Directory js holds two applications on the SDK: actors.js, whose actors and
+// service the cases call, and suite.js, which runs the cases, one function of the
+// SDK after the other. What happens is told to a witness in the Go test, which
+// outlives all that a test kills. Cases that allow for a fault of the SDK say so.
+//
+// [TestSDKAsApplication] plays the runtime and needs none: it pins what the SDK
+// answers to a runtime. The cases need pawl run.
+package conformance
