@@ -6,6 +6,8 @@
 // SDK after the other. What happens is told to a witness in the Go test, which
 // outlives all that a test kills. Cases that allow for a fault of the SDK say so.
 //
-// [TestSDKAsApplication] plays the runtime and needs none: it pins what the SDK
-// answers to a runtime. The cases need pawl run.
+// The tests of application_test.go play the runtime and need none: they pin what
+// the SDK answers to a runtime and asks of it. Those of suite_test.go run the cases,
+// and kill either of a pair; they need the command pawl run, and are skipped, with
+// a line that says so, by a pawl without it.
 package conformance
