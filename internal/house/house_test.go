@@ -27,10 +27,11 @@ var arrows = map[string][]string{
 	"internal/sim":      {"engine", "engine/trace", "engine/local/memdisk", "internal/runtime", "internal/sim/...", "queue", "spec/check"},
 	"internal/topics":   {"engine", "internal/runtime"},
 	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/topics", "internal/v1/..."},
+	"sidecar":           {"engine", "internal/runtime", "internal/v1", "sidecar/..."},
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},
 	"":                  {"engine", "engine/chain", "engine/local", "internal/..."},
-	"cmd":               {"", "engine/...", "internal/...", "mesh", "queue/...", "bench/...", "cmd/..."},
+	"cmd":               {"", "engine/...", "internal/...", "mesh", "queue/...", "bench/...", "cmd/...", "sidecar/..."},
 	"pawltest":          {"", "engine/...", "internal/probe", "internal/runtime", "queue", "spec/check"}, // a test kit: it may look inside
 	"examples":          {"", "engine/local", "examples/...", "internal/rig", "spec/check"},
 	"examples/orders":   {"examples/orders", "queue", "service"},
@@ -46,6 +47,7 @@ var confined = []struct {
 }{
 	{"github.com/cockroachdb/pebble", []string{"engine/local"}, "only the local engine has a store"},
 	{"github.com/hashicorp/memberlist", []string{"mesh/gossip"}, "gossip is for who asks for it"},
+	{"go.etcd.io/raft", []string{"queue/replica/elect"}, "nothing else elects"},
 	{"github.com/spf13/cobra", []string{"cmd", "queue/queuecmd"}, "flags are the command line's"},
 }
 

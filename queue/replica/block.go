@@ -24,104 +24,25 @@ var errBlock = errors.New("block does not check")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// The format of an entry, as the comment of package queue draws it.
+// entryHeader is the size of the entry that ends a cycle, and dataStart the offset of
+// the first entry of one, as the comment of package queue draws them.
 const (
 	entryHeader = 16
-	entryAlign  = 8
 	dataStart   = 4096
-
-	kindData = 0
-	kindPad  = 1
-	kindEnd  = 2
-	kindMeta = 3
-
-	metaNote = 1
 )
 
-// walker takes the entries of a block apart, in order. It trusts nothing.
-type walker struct {
-	block *queue.Block
-	salt  uint64
-	at    int // in the bytes
-	seq   uint32
-	entry core.Entry // the last one with an index
-	kind  uint32     // of the last one of all
-}
-
-func (p *piece) walk() *walker {
-	return &walker{block: &p.block, salt: p.head.Salt, seq: p.block.Seq}
-}
-
-// next goes on to the next entry of any kind; false at the end. The payload shares
-// the block's bytes.
-func (w *walker) next() (bool, error) {
-	b := w.block.Bytes[w.at:]
-	bad := func(why string) (bool, error) {
-		return false, fmt.Errorf("%w: cycle %d at offset %d: %s", errBlock, w.block.Cycle, w.block.Offset+int64(w.at), why)
-	}
-	switch {
-	case len(b) == 0:
-		return false, nil
-	case w.kind == kindEnd:
-		return bad("something is behind the end")
-	case len(b) < entryHeader:
-		return bad("it is cut")
-	}
-	word, check, mark := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
-	x := mix(w.salt, w.block.Offset+int64(w.at), word, mark)
-	n := int(word & (1<<28 - 1))
-	size := (entryHeader + n + entryAlign - 1) &^ (entryAlign - 1)
-	if word>>31 == 0 || uint32(x>>32) != binary.LittleEndian.Uint32(b[12:]) || size > len(b) {
-		return bad("bad header")
-	}
-	p := b[entryHeader : entryHeader+n : entryHeader+n]
-	if crc32.Checksum(p, castagnoli) != check^uint32(x) {
-		return bad("bad payload")
-	}
-	w.at += size
-	if w.kind = word >> 28 & 3; w.kind == kindPad || w.kind == kindEnd {
-		return true, nil
-	}
-	w.entry = core.Entry{Index: queue.NewIndex(w.block.Cycle, w.seq), More: word&(1<<30) != 0, Payload: p}
-	if w.kind == kindMeta && n > 0 && p[0] == metaNote {
-		w.entry.Control, w.entry.Payload = true, p[1:]
-	}
-	w.seq++
-	return true, nil
-}
-
-// indexed says whether the entry that next went on to has an index.
-func (w *walker) indexed() bool { return w.kind == kindData || w.kind == kindMeta }
-
-// mix is how the checks of an entry depend on its place.
-func mix(salt uint64, off int64, word, mark uint32) uint64 {
-	x := salt ^ (uint64(mark)<<32 | uint64(word))
-	x *= 0x9E3779B97F4A7C15
-	x ^= x >> 32
-	x += uint64(off)
-	x *= 0xD6E8FEB86659FD93
-	return x ^ x>>32
-}
-
-// entries lists the entries of a block that have an index.
+// entries lists the entries of a block that have an index. Their payloads share its
+// bytes.
 func (p *piece) entries() ([]core.Entry, error) {
 	entries := make([]core.Entry, 0, min(int(p.block.Entries), len(p.block.Bytes)/entryHeader))
-	w := p.walk()
-	for {
-		ok, err := w.next()
-		if err != nil {
-			return nil, err
+	err := p.block.Check(p.head, func(e queue.BlockEntry) error {
+		if e.Index != 0 {
+			entries = append(entries, core.Entry{Index: e.Index, More: e.More, Control: e.Note, Payload: e.Payload})
 		}
-		if !ok {
-			break
-		}
-		if w.indexed() {
-			entries = append(entries, w.entry)
-		}
-	}
-	n := len(entries)
-	if n != int(p.block.Entries) || n > 0 && entries[n-1].More || w.kind == kindEnd != p.block.End {
-		return nil, fmt.Errorf("%w: %d entries in cycle %d, want %d, in whole batches", errBlock, n, p.block.Cycle, p.block.Entries)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: cycle %d: %w", errBlock, p.block.Cycle, err)
 	}
 	return entries, nil
 }
@@ -129,16 +50,28 @@ func (p *piece) entries() ([]core.Entry, error) {
 // from cuts off what lies before an offset, which must be padding: a copy that
 // has it already.
 func (p *piece) from(off int64) error {
-	w := p.walk()
-	for w.block.Offset+int64(w.at) < off {
-		if ok, err := w.next(); err != nil || !ok || w.kind != kindPad {
-			return fmt.Errorf("%w: entry %s is here already (%w)", queue.ErrPlace, p.block.First(), err)
+	b := &p.block
+	at := b.Offset // the first place at or behind off where an entry begins, or the end
+	err := b.Check(p.head, func(e queue.BlockEntry) error {
+		padding := e.Index == 0 && !e.End
+		if e.Offset < off && !padding {
+			return fmt.Errorf("%w: entry %s is here already", queue.ErrPlace, b.First())
 		}
+		if at < off {
+			at = e.Offset
+		}
+		return nil
+	})
+	if err == nil && at < off {
+		at = b.Offset + int64(len(b.Bytes))
 	}
-	if at := p.block.Offset + int64(w.at); at != off {
-		return fmt.Errorf("%w: an entry is at offset %d and not at %d", queue.ErrPlace, at, off)
+	if err == nil && at != off {
+		err = fmt.Errorf("%w: an entry is at offset %d and not at %d", queue.ErrPlace, at, off)
 	}
-	p.block.Bytes, p.block.Offset = p.block.Bytes[w.at:], off
+	if err != nil {
+		return err
+	}
+	b.Bytes, b.Offset = b.Bytes[off-b.Offset:], off
 	return nil
 }
 

@@ -87,6 +87,10 @@ type QueueConfig struct {
 	// connected or not: the disk fills up while one is away. Otherwise such a sink
 	// starts from the oldest kept cycle when it comes back.
 	HoldForSinks bool
+	// Automatic lets the hosts elect one that takes over when the source has been
+	// silent for HeartbeatTimeout; it takes three hosts or more, an entry must count
+	// on two at least, and all hosts should set it. See package elect.
+	Automatic bool
 }
 
 func (c *Config) validate() error {
@@ -179,6 +183,11 @@ func (c *Config) validateQueues() error {
 		}
 		if err := q.Replica.Check(); err != nil {
 			return fail("%w", err)
+		}
+		if q.Automatic {
+			if err := q.Replica.CheckAutomatic(); err != nil {
+				return fail("%w", err)
+			}
 		}
 		if q.Queue.Logger == nil {
 			q.Queue.Logger = c.Logger

@@ -168,7 +168,7 @@ func (c *conn) take(f wire.Frame) error {
 		return nil
 	case wire.Refuse:
 		return fmt.Errorf("%w: %.200q", errRefused, f.Body)
-	case wire.Message:
+	case wire.Message, wire.Election:
 	default:
 		return fmt.Errorf("%w: %v in the middle", wire.ErrFrame, f.Type)
 	}
@@ -177,6 +177,12 @@ func (c *conn) take(f wire.Frame) error {
 	}
 	q := c.queues[f.Queue]
 	if q == nil {
+		return nil
+	}
+	if f.Type == wire.Election {
+		if a := q.automatic; a != nil {
+			a.in.put(ballot{c.peer, c, bytes.Clone(f.Body)})
+		}
 		return nil
 	}
 	m, pieces, err := decodeMessage(ownBody(f.Body))

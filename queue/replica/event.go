@@ -49,12 +49,13 @@ type EventKind = core.NoticeKind
 // The events of connections and of the replica itself; see core for the others,
 // NoticeRole to NoticeSumFailed.
 const (
-	EventUp     EventKind = "up"     // a connection to a host stands
-	EventDown   EventKind = "down"   // it is gone
-	EventRefuse EventKind = "refuse" // a host was not let in, or did not let this one in
-	EventFailed EventKind = "failed" // the replica of a queue has ended
-	EventLock   EventKind = "lock"   // the queue is locked for appending
-	EventUnlock EventKind = "unlock" // it is unlocked, and this host its source
+	EventUp      EventKind = "up"      // a connection to a host stands
+	EventDown    EventKind = "down"    // it is gone
+	EventRefuse  EventKind = "refuse"  // a host was not let in, or did not let this one in
+	EventFailed  EventKind = "failed"  // the replica of a queue has ended
+	EventLock    EventKind = "lock"    // the queue is locked for appending
+	EventElected EventKind = "elected" // the host takes over by itself
+	EventUnlock  EventKind = "unlock"  // it is unlocked, and this host its source
 )
 
 // level is how an event is logged.

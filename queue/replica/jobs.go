@@ -37,14 +37,19 @@ func (j *jobs[T]) take(done <-chan struct{}) []T {
 		case <-done:
 			return nil
 		}
-		j.mu.Lock()
-		list := j.mu.list
-		j.mu.list = nil
-		j.mu.Unlock()
-		if len(list) > 0 {
+		if list := j.all(); len(list) > 0 {
 			return list
 		}
 	}
+}
+
+// all gives the jobs that are there, and does not wait.
+func (j *jobs[T]) all() []T {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	list := j.mu.list
+	j.mu.list = nil
+	return list
 }
 
 // inner is the queue as it is open now.

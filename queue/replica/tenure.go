@@ -84,18 +84,18 @@ func (t *Tenure) ended() error {
 	return fmt.Errorf("replicated queue %s: %w", t.q.cfg.Name, ErrTenureOver)
 }
 
-// Counts says whether entry i, and all before it, count, by what is known in this tenure.
-func (t *Tenure) Counts(i queue.Index) bool {
+// Counted is the index of the last entry that counts, by what is known in this tenure.
+func (t *Tenure) Counted() queue.Index {
 	t.q.mu.Lock()
 	defer t.q.mu.Unlock()
-	return t.counts(i)
+	return t.known()
 }
 
-func (t *Tenure) counts(i queue.Index) bool {
+func (t *Tenure) known() queue.Index {
 	if t.q.mu.tenure == t {
-		return i <= t.q.mu.counted
+		return t.q.mu.counted
 	}
-	return i <= t.counted
+	return t.counted
 }
 
 // Wait returns nil once entry i counts. The error matches ErrTenureOver when the tenure
@@ -104,7 +104,7 @@ func (t *Tenure) counts(i queue.Index) bool {
 func (t *Tenure) Wait(ctx context.Context, i queue.Index) error {
 	q := t.q
 	q.mu.Lock()
-	if t.counts(i) {
+	if i <= t.known() {
 		q.mu.Unlock()
 		return nil
 	}
@@ -123,7 +123,7 @@ func (t *Tenure) Wait(ctx context.Context, i queue.Index) error {
 	defer q.mu.Unlock()
 	q.mu.counting.remove(w)
 	switch {
-	case t.counts(i): // whatever has woken it: in this tenure
+	case i <= t.known(): // whatever has woken it: in this tenure
 		return nil
 	case q.mu.tenure != t:
 		return t.ended()

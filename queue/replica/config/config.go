@@ -66,6 +66,7 @@ type Queue struct {
 	AllowLoss    bool
 	Strategy     core.Strategy
 	CountFlushed bool
+	Automatic    bool // take-over
 }
 
 // Service is a service over queues, as it stands in the file.

@@ -47,10 +47,12 @@
 //	                       unbounded and maxGap; 2 unless set
 //	  whenOver             wait, fail or flush: what appends do at the limit
 //	  patienceMs           how long they wait before they fail or flush
+//	  automaticTakeOver    hosts elect one that takes over when the source is gone;
+//	                       three hosts or more, and acknowledge
 //	  countFlushed         an entry is held only once it is on the disk
 //	services.NAME          left to the reader of services
 //
-// All but the last eight of queues, secretFile and tls are those of Chronicle
+// All but the last nine of queues, secretFile and tls are those of Chronicle
 // Queue Enterprise, by name and structure. In paths $hostId stands for the id of
 // the host.
 package config

@@ -25,14 +25,15 @@ func (p *parser) queue(key, n *yaml.Node) {
 	before := len(p.mistakes)
 	pathAt := key
 	known := map[string]func(*yaml.Node){
-		"path":         func(n *yaml.Node) { pathAt, q.Path = n, p.local(n, "path") },
-		"sourceId":     func(n *yaml.Node) { q.SourceID = p.sourceID(n) },
-		"replicaSets":  func(n *yaml.Node) { p.setsOf(&q, n) },
-		"masterId":     func(*yaml.Node) {},
-		"master":       func(*yaml.Node) {},
-		"acknowledge":  func(n *yaml.Node) { q.Acknowledge = p.boolean(n, "acknowledge") },
-		"allowLoss":    func(n *yaml.Node) { q.AllowLoss = p.boolean(n, "allowLoss") },
-		"countFlushed": func(n *yaml.Node) { q.CountFlushed = p.boolean(n, "countFlushed") },
+		"path":              func(n *yaml.Node) { pathAt, q.Path = n, p.local(n, "path") },
+		"sourceId":          func(n *yaml.Node) { q.SourceID = p.sourceID(n) },
+		"replicaSets":       func(n *yaml.Node) { p.setsOf(&q, n) },
+		"masterId":          func(*yaml.Node) {},
+		"master":            func(*yaml.Node) {},
+		"acknowledge":       func(n *yaml.Node) { q.Acknowledge = p.boolean(n, "acknowledge") },
+		"allowLoss":         func(n *yaml.Node) { q.AllowLoss = p.boolean(n, "allowLoss") },
+		"countFlushed":      func(n *yaml.Node) { q.CountFlushed = p.boolean(n, "countFlushed") },
+		"automaticTakeOver": func(n *yaml.Node) { q.Automatic = p.boolean(n, "automaticTakeOver") },
 		"strategy": func(n *yaml.Node) {
 			s.strategy = p.choice(n, "strategy", "any", "majority", "all", "unbounded", "maxGap")
 		},
@@ -133,7 +134,7 @@ func (p *parser) needs(s *settings, missing string, names ...string) {
 func (p *parser) strategy(key *yaml.Node, q *Queue, s *settings) {
 	before := len(p.mistakes)
 	if len(q.Hosts) == 0 {
-		p.needs(s, "replicaSets", "masterId", "master", "acknowledge", "allowLoss")
+		p.needs(s, "replicaSets", "masterId", "master", "acknowledge", "allowLoss", "automaticTakeOver")
 	}
 	if !q.Acknowledge {
 		p.needs(s, "acknowledge: true", "strategy", "maxGap", "counting", "whenOver", "patienceMs", "countFlushed")
@@ -155,8 +156,11 @@ func (p *parser) strategy(key *yaml.Node, q *Queue, s *settings) {
 	if n := s.places["strategy"]; n != nil {
 		at = n
 	}
-	if err := p.file.Replica(*q, q.Hosts[0]).Check(); err != nil {
+	cfg := p.file.Replica(*q, q.Hosts[0])
+	if err := cfg.Check(); err != nil {
 		p.mistake(at, "queue %s: %v", q.Name, err)
+	} else if err := cfg.CheckAutomatic(); q.Automatic && err != nil {
+		p.mistake(s.places["automaticTakeOver"], "queue %s: %v", q.Name, err)
 	}
 }
 

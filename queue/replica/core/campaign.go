@@ -139,7 +139,7 @@ func (r *Replica) gather() {
 	c := r.campaign
 	reachable := 1
 	whole := 0
-	best, birth, followed := r.h.mark(), true, HostID(0)
+	best, birth := r.h.mark(), true
 	number := r.hard.Promised.Number
 	if r.mayPromise() {
 		whole++
@@ -155,13 +155,10 @@ func (r *Replica) gather() {
 		if best.Compare(p.state.Last) < 0 {
 			best = p.state.Last
 		}
-		if p.state.Source != 0 && p.state.Source != r.cfg.Self {
-			followed = p.state.Source
-		}
 		number = max(number, p.state.Promised.Number, p.state.Last.Epoch.Number)
 	}
 	birth = best.Epoch.IsZero() && reachable == len(r.cfg.Hosts)
-	c.idle = c.command == 0 && !c.handed && !r.designated(best, followed)
+	c.idle = c.command == 0 && !c.handed && !r.designated(best, r.followed())
 	if c.idle || r.now.Before(r.retryAt) {
 		return
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -93,6 +94,19 @@ func (c *Config) promising() int {
 		w = 1
 	}
 	return len(c.Hosts) - w + 1
+}
+
+// CheckAutomatic says why no automatic take-over can ever succeed, if so: nobody
+// elects among two hosts, and one may not need the promise of the source that is
+// gone.
+func (c Config) CheckAutomatic() error {
+	switch n := len(c.Hosts); {
+	case n < 3:
+		return fmt.Errorf("automatic take-over among %d hosts: it takes 3 at least", n)
+	case c.promising() >= n:
+		return errors.New("automatic take-over needs acknowledge, a strategy by which entries count on two hosts at least, and not whenOver: flush: otherwise a take-over needs the promise of the source that is gone")
+	}
+	return nil
 }
 
 // digest sums up what must be the same at all hosts.

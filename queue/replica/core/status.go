@@ -12,6 +12,7 @@ type Status struct {
 	Role     Role
 	Epoch    Epoch // promised
 	Source   HostID
+	Followed HostID // the source of another host that can be reached; 0: none has one
 	Locked   bool   // the application may not append here
 	Why      string // it is locked
 	WaitsFor []HostID
@@ -33,7 +34,7 @@ func (r *Replica) Status() Status {
 	s := Status{
 		Self: r.cfg.Self, Role: r.role(), Epoch: r.hard.Promised, Source: r.sourceHost(), Last: r.h.mark(),
 		Counted: r.counted, Released: r.released, Flushed: r.flushed, Keep: r.counted, Gap: r.Gap(),
-		Trust: r.hard.Trust, Single: r.singleHost(), Need: r.w, Promises: r.q, Table: r.Table(),
+		Followed: r.followed(), Trust: r.hard.Trust, Single: r.singleHost(), Need: r.w, Promises: r.q, Table: r.Table(),
 	}
 	if r.source == nil || r.source.locked {
 		e := r.lockedError()
@@ -59,6 +60,16 @@ func (r *Replica) sourceHost() HostID {
 		return r.cfg.Self
 	case r.follow != nil && !r.follow.donor && r.follow.stage == followCopying:
 		return r.follow.peer
+	}
+	return 0
+}
+
+// followed is a source that another host says it has.
+func (r *Replica) followed() HostID {
+	for _, p := range r.peers {
+		if r.reachable(p) && p.state.Source != 0 && p.state.Source != r.cfg.Self {
+			return p.state.Source
+		}
 	}
 	return 0
 }

@@ -18,6 +18,7 @@ const (
 	Refuse
 	Heartbeat
 	Message
+	Election // of package elect
 	typeEnd
 )
 
@@ -26,7 +27,7 @@ func (t Type) String() string {
 	if t == 0 || t >= typeEnd {
 		return fmt.Sprintf("frame %d", uint8(t))
 	}
-	return [...]string{"", "Hello", "Proof", "Refuse", "Heartbeat", "Message"}[t]
+	return [...]string{"", "Hello", "Proof", "Refuse", "Heartbeat", "Message", "Election"}[t]
 }
 
 const (
