@@ -95,6 +95,7 @@ func (h *Handler) cell(w http.ResponseWriter, r *http.Request) error {
 		if err := h.settle(w, r); err != nil {
 			return err
 		}
+		w.Header().Set("ETag", etag(v))
 		return payload(w, v)
 	}
 	n, err := limit(r, 100, 1000)
@@ -140,5 +141,6 @@ func (h *Handler) entry(w http.ResponseWriter, r *http.Request) error {
 	if err := h.settle(w, r); err != nil {
 		return err
 	}
+	w.Header().Set("ETag", etag(v))
 	return payload(w, v)
 }

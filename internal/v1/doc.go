@@ -2,21 +2,15 @@
 // which the command line, an operator or a program in another language reaches
 // the actors of a running process.
 //
-//	POST   /v1/actors/{type}/{id}/call/{method}    200 the result, 204 none, 202 the wait ended first
-//	POST   /v1/actors/{type}/{id}/tell/{method}    202; ?delay=5s or ?at=2026-01-02T15:04:05Z
-//	POST   /v1/invocations                         both, with the target in the body
-//	GET    /v1/invocations                         ?type= id= method= status= root= key= since= limit= cursor=
-//	GET    /v1/invocations/{inv}                   one
-//	GET    /v1/invocations/{inv}/outcome           ?wait=30s, a long poll: 200, 204, 202, 404, 410
-//	POST   /v1/invocations/{inv}/cancel            {"reason": "...", "force": false}
-//	POST   /v1/invocations/{inv}/answer            {"value": ...} or {"error": {"code", "message", "detail"}}
-//	POST   /v1/invocations/{inv}/resume, /skip
-//	GET    /v1/actors                              ?type= limit= cursor=
-//	GET    /v1/actors/{type}/{id}/state            its cells; /state/{key} and /state/{key}/{subkey} one
-//	POST   /v1/actors/{type}/{id}/pause, /unpause
-//	DELETE /v1/actors/{type}/{id}                  purge
-//	GET    /v1/components, /v1/types
-//	GET    /v1/health/live, /v1/health/ready
+//	/v1/actors/{type}/{id}       call, tell, state, reminders, subscriptions, pause, deactivate, purge
+//	/v1/invocations              list, one, outcome (a long poll), tree; cancel, answer, resume, skip
+//	/v1/invocations:cancel       all that a filter selects
+//	/v1/topics/{topic}           publish
+//	/v1/components, /v1/types, /v1/health/live, /v1/health/ready
+//	/v1/openapi.json, /metrics
+//
+// The one table of routes is table.go: the router and the OpenAPI description are
+// made of it. docs/http.md is for who uses them.
 //
 // Segments are percent-encoded and arrive intact, slashes included, and may be
 // empty; a client encodes the segments "." and ".." too ([Segment] does). A call takes an
@@ -31,7 +25,11 @@
 //
 // Nothing is answered before the records that it reflects are committed.
 //
-// [Handler] is the face over a [Runtime]; [Server] serves it; [Listen] opens
+// A write of state drops the cells cached in a live instance. If-Match compares
+// with what is recorded; a method that runs meanwhile may still come between.
+//
+// [Handler] is the face over a [Runtime]; [Server] serves it; [Protect] asks for a
+// token, without which [ListenTCP] keeps to loopback; [Listen] opens
 // the socket in a data directory, and [Dial] reaches it. Package client is the
 // other end.
 package v1

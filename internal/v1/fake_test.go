@@ -89,6 +89,15 @@ func (f *fake) Read(ctx context.Context, _ runtime.Call) (*engine.Outcome, error
 	return &engine.Outcome{Value: []byte(`"read"`)}, nil
 }
 
+func (f *fake) Call(_ context.Context, c runtime.Call) (*engine.Outcome, error) {
+	if _, err := f.send(c, engine.KindCall); err != nil {
+		return nil, err
+	}
+	return &engine.Outcome{Value: []byte("true")}, nil
+}
+
+func (f *fake) Remind(context.Context, engine.ReminderChange) error { return f.refuse }
+
 type fakePending struct {
 	f    *fake
 	id   engine.ID

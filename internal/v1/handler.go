@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -25,6 +26,10 @@ type Runtime interface {
 	Tell(ctx context.Context, c runtime.Call) (engine.ID, error)
 	// Attach waits for an invocation. Its errors surface at Wait.
 	Attach(id engine.ID) Pending
+	// Call makes a call from outside and waits for its outcome.
+	Call(ctx context.Context, c runtime.Call) (*engine.Outcome, error)
+	// Remind sets or removes a reminder, and returns when that is committed.
+	Remind(ctx context.Context, ch engine.ReminderChange) error
 	// Read runs a read-only method on recorded state.
 	Read(ctx context.Context, c runtime.Call) (*engine.Outcome, error)
 }
@@ -74,6 +79,7 @@ type Handler struct {
 	cfg    Config
 	rt     Runtime
 	router router
+	states sync.Mutex // over writes of state that depend on what is there
 }
 
 // New makes a Handler.
@@ -82,36 +88,10 @@ func New(cfg Config) (*Handler, error) {
 		return nil, err
 	}
 	h := &Handler{cfg: cfg, rt: cfg.Runtime}
-	h.routes()
+	for _, r := range h.table() {
+		h.router.handle(r.method, r.path, r.serve)
+	}
 	return h, nil
-}
-
-// routes is the one table of routes.
-func (h *Handler) routes() {
-	const actor = "/v1/actors/{type}/{id}"
-	const inv = "/v1/invocations/{inv}"
-	on := h.router.handle
-	on("POST", actor+"/call/{method}", h.call)
-	on("POST", actor+"/tell/{method}", h.tell)
-	on("POST", "/v1/invocations", h.invoke)
-	on("GET", "/v1/invocations", h.listInvocations)
-	on("GET", inv, h.getInvocation)
-	on("GET", inv+"/outcome", h.outcome)
-	on("POST", inv+"/cancel", h.cancel)
-	on("POST", inv+"/answer", h.answer)
-	on("POST", inv+"/resume", h.resume)
-	on("POST", inv+"/skip", h.skip)
-	on("GET", "/v1/actors", h.listActors)
-	on("GET", actor+"/state", h.state)
-	on("GET", actor+"/state/{key}", h.cell)
-	on("GET", actor+"/state/{key}/{entry}", h.entry)
-	on("POST", actor+"/pause", h.pause)
-	on("POST", actor+"/unpause", h.unpause)
-	on("DELETE", actor, h.purge)
-	on("GET", "/v1/components", h.components)
-	on("GET", "/v1/types", h.types)
-	on("GET", "/v1/health/live", h.live)
-	on("GET", "/v1/health/ready", h.ready)
 }
 
 // bodySlack is what a body may be larger than the input in it.

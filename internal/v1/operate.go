@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/topics"
 )
 
 // cancel serves POST /v1/invocations/{inv}/cancel: 200 when it has ended, 202
@@ -101,7 +102,18 @@ func (h *Handler) unpause(w http.ResponseWriter, r *http.Request) error {
 
 // purge serves DELETE /v1/actors/{type}/{id}.
 func (h *Handler) purge(w http.ResponseWriter, r *http.Request) error {
-	return h.onActor(w, r, engine.Operator.Purge)
+	if err := h.rt.Session().Operator().Purge(r.Context(), actorOf(r)); err != nil {
+		return refused(err)
+	}
+	list, err := topics.Of(h.rt).List(r.Context(), actorOf(r))
+	if err == nil && len(list) > 0 {
+		err = topics.Of(h.rt).UnsubscribeAll(r.Context(), actorOf(r))
+	}
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 func (h *Handler) onActor(w http.ResponseWriter, r *http.Request,

@@ -72,6 +72,7 @@ var meanings = map[engine.Code]Meaning{
 	CodeApplication:          {422, ExitFailed, "the method returned an error"},
 	CodePanic:                {422, ExitFailed, "the method panicked"},
 	CodeBadRequest:           {400, ExitUsage, "bad request"},
+	CodeUnauthorized:         {401, ExitRefused, "no token, or not this one"},
 	CodeConflict:             {409, ExitRefused, "refused"},
 	CodeInternal:             {500, ExitFailed, "internal error"},
 }

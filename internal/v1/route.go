@@ -72,10 +72,12 @@ func (r *route) matches(segments []string) bool {
 	return true
 }
 
+// bind sets the path values, and Pattern to the name of the last one.
 func (r *route) bind(req *http.Request, segments []string) {
 	for i, s := range r.segments {
 		if s[0] == '{' {
-			req.SetPathValue(s[1:len(s)-1], segments[i])
+			req.Pattern = s[1 : len(s)-1]
+			req.SetPathValue(req.Pattern, segments[i])
 		}
 	}
 }

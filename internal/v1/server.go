@@ -27,6 +27,9 @@ const (
 	closeTimeout      = 2 * time.Second
 )
 
+// maxStreams bounds the concurrent requests of one HTTP/2 connection.
+const maxStreams = 1000
+
 // Serve begins to answer requests on l with h, over HTTP/1.1 and HTTP/2
 // without TLS. The server owns l. Close ends it.
 func Serve(l net.Listener, h http.Handler, log *slog.Logger) *Server {
@@ -43,6 +46,7 @@ func Serve(l net.Listener, h http.Handler, log *slog.Logger) *Server {
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		IdleTimeout:       idleTimeout,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),

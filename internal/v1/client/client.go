@@ -29,6 +29,9 @@ type Client struct {
 	engine string // as it was named
 	base   string
 	http   *http.Client
+
+	// Token is sent with each request, if not empty. Set it before the first.
+	Token string
 }
 
 // Unreachable says that nobody answers where the application was looked for.
@@ -96,6 +99,9 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		return nil, nil, fmt.Errorf("make request: %w", err)
 	}
 	maps.Copy(r.Header, header)
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
 	if len(body) > 0 && r.Header.Get("Content-Type") == "" {
 		r.Header.Set("Content-Type", "application/json")
 	}

@@ -1,0 +1,134 @@
+package v1
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type object = map[string]any
+
+// openAPI serves GET /v1/openapi.json: OpenAPI 3.1, made of the table of routes.
+func (h *Handler) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	return respond(w, http.StatusOK, describe(h.table()))
+}
+
+func describe(table []described) object {
+	paths := object{}
+	for i := range table {
+		r := &table[i]
+		at, _ := paths[r.path].(object)
+		if at == nil {
+			at = object{}
+			paths[r.path] = at
+		}
+		at[strings.ToLower(r.method)] = r.describe()
+	}
+	return object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "Pawl", "version": "1",
+			"description": "Actors, invocations, state, reminders and topics of one application.",
+		},
+		"paths": paths,
+		"components": object{
+			"schemas":         object{"Problem": schemaOf(reflect.TypeFor[Problem](), 0)},
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}},
+		},
+	}
+}
+
+func (r *described) describe() object {
+	params := []object{}
+	for segment := range strings.SplitSeq(r.path, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			params = append(params, parameter(strings.TrimSuffix(name, "}"), "path"))
+		}
+	}
+	for _, name := range strings.Fields(r.query) {
+		if header, ok := strings.CutSuffix(name, ":"); ok {
+			params = append(params, parameter(header, "header"))
+		} else {
+			params = append(params, parameter(name, "query"))
+		}
+	}
+	status, ok := r.status, object{"description": "done"}
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if r.out != nil {
+		ok["content"] = content("application/json", r.out)
+	}
+	op := object{
+		"operationId": strings.ToLower(r.method) + strings.NewReplacer("/v1/", "-", "/", "-", "{", "", "}", "", ":", "-", ".", "-").Replace(r.path),
+		"summary":     r.summary,
+		"parameters":  params,
+		"responses": object{
+			strconv.Itoa(status): ok,
+			"default": object{"description": "a problem (RFC 9457)", "content": object{
+				"application/problem+json": object{"schema": object{"$ref": "#/components/schemas/Problem"}},
+			}},
+		},
+	}
+	if r.in != nil {
+		op["requestBody"] = object{"content": content("application/json", r.in)}
+	}
+	return op
+}
+
+func parameter(name, in string) object {
+	return object{"name": name, "in": in, "required": in == "path", "schema": object{"type": "string"}}
+}
+
+func content(media string, v any) object {
+	return object{media: object{"schema": schemaOf(reflect.TypeOf(v), 0)}}
+}
+
+// nesting bounds schemas of types that hold themselves.
+const nesting = 4
+
+// schemaOf is the JSON Schema of a body of this face: structs with json tags.
+func schemaOf(t reflect.Type, depth int) object {
+	switch {
+	case depth > nesting, t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[anyJSON](), t.Kind() == reflect.Interface:
+		return object{}
+	case t == reflect.TypeFor[time.Time]():
+		return object{"type": "string", "format": "date-time"}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return schemaOf(t.Elem(), depth)
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Slice:
+		return object{"type": "array", "items": schemaOf(t.Elem(), depth+1)}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": schemaOf(t.Elem(), depth+1)}
+	case reflect.Struct:
+		return structSchema(t, depth)
+	case reflect.Float32, reflect.Float64:
+		return object{"type": "number"}
+	default:
+		return object{"type": "integer"}
+	}
+}
+
+func structSchema(t reflect.Type, depth int) object {
+	fields, required := object{}, []string{}
+	for f := range t.Fields() {
+		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" {
+			continue
+		}
+		fields[name] = schemaOf(f.Type, depth+1)
+		if !strings.Contains(opts, "omit") {
+			required = append(required, name)
+		}
+	}
+	return object{"type": "object", "properties": fields, "required": required}
+}

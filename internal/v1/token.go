@@ -1,0 +1,62 @@
+package v1
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/pawl-go/pawl/engine"
+)
+
+// CodeUnauthorized: the request carries no token, or another one.
+const CodeUnauthorized engine.Code = "unauthorized"
+
+// ListenTCP listens on host:port. Without a token (or mutual TLS, which the caller
+// then wraps around it) it refuses any address but a loopback one.
+func ListenTCP(ctx context.Context, address string, secured bool) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	if !secured && !loopback(host) {
+		return nil, fmt.Errorf("listen on %s: everybody who reaches it could do everything: give a token or mutual TLS, or listen on 127.0.0.1", address)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return l, nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// Protect lets only requests with "Authorization: Bearer TOKEN" through to h, but
+// for the health checks. It compares in constant time. The token is not empty.
+func Protect(h http.Handler, token string) http.Handler {
+	if token == "" {
+		panic("v1: Protect without a token")
+	}
+	want := sha256.Sum256([]byte(token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		got := sha256.Sum256([]byte(given))
+		if ok && subtle.ConstantTimeCompare(got[:], want[:]) == 1 || strings.HasPrefix(r.URL.Path, "/v1/health/") {
+			h.ServeHTTP(w, r)
+			return
+		}
+		p := problem(CodeUnauthorized, "give the token: Authorization: Bearer TOKEN (PAWL_TOKEN of the command line)")
+		w.Header().Set("WWW-Authenticate", `Bearer realm="pawl"`)
+		write(w, p.Status, "application/problem+json", p)
+	})
+}
