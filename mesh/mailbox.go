@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+
+	"github.com/pawl-go/pawl/mesh/internal/wire"
 )
 
 // envelope is a message on its way to a handler.
@@ -77,7 +79,7 @@ func (c *cell[M]) receive(t messageType, payload []byte, req *request, size int)
 	if size >= looksAhead && c.overloaded(size) {
 		return RemoteOverloaded, nil
 	}
-	m, err := c.decode(t, payload)
+	m, err := c.decode(t, payload, size)
 	if errors.Is(err, errNotAccepted) {
 		return RemoteNotAccepted, nil
 	}
@@ -95,13 +97,18 @@ func (c *cell[M]) receive(t messageType, payload []byte, req *request, size int)
 
 var errNotAccepted = errors.New("not accepted")
 
-func (c *cell[M]) decode(t messageType, payload []byte) (m M, err error) {
+// decode is for a message of size bytes. One larger than a fragment has been put
+// together for it alone: its bytes may become the message's.
+func (c *cell[M]) decode(t messageType, payload []byte, size int) (m M, err error) {
 	defer func() { // a type's own functions may be careless with what arrives
 		if v := recover(); v != nil {
 			err = fmt.Errorf("decode %s: panic: %v", t.Name(), v)
 		}
 	}()
 	if typed, ok := t.(*messageOf[M]); ok {
+		if typed.adopt != nil && size > wire.FragmentSize {
+			return typed.adopt(payload)
+		}
 		return typed.parse(payload)
 	}
 	if !c.accepts(t.Type()) {

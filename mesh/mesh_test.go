@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -129,6 +130,36 @@ func TestLarge(t *testing.T) {
 	}
 	if _, err := Call[[]byte](t.Context(), remote, make([]byte, 5<<20)); !errors.Is(err, SendTooLarge) {
 		t.Errorf("5 MiB: %v", err)
+	}
+}
+
+// What an actor keeps stays as it came: large messages are not copied once more.
+func TestLargeIsKept(t *testing.T) {
+	a, b := pair(t)
+	var kept [][]byte
+	r, err := Spawn(a, "keeper", func(c *Context, m []byte) error {
+		if kept = append(kept, m); c.IsCall() {
+			return c.Reply(len(kept))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const count = 40
+	for i := range count {
+		m := bytes.Repeat([]byte{byte(i)}, 10_000+i*1000) // below and above a fragment
+		if err := At(b, r.Address()).Cast(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := Call[int](t.Context(), At(b, r.Address()), nil); err != nil || n != count+1 {
+		t.Fatal(n, err)
+	}
+	for i, m := range kept[:count] {
+		if !bytes.Equal(m, bytes.Repeat([]byte{byte(i)}, 10_000+i*1000)) {
+			t.Errorf("message %d has changed", i)
+		}
 	}
 }
 

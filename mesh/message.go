@@ -30,6 +30,7 @@ func Message[M any](name string) MessageType {
 				copy(m, b)
 				return m, nil
 			}
+			t.adopt = func(b []byte) ([]byte, error) { return b, nil }
 		case *messageOf[string]:
 			t.append = func(dst []byte, m string) ([]byte, error) { return append(dst, m...), nil }
 			t.parse = func(b []byte) (string, error) { return string(b), nil }
@@ -65,6 +66,7 @@ type messageOf[M any] struct {
 	name   string
 	append func(dst []byte, m M) ([]byte, error)
 	parse  func(b []byte) (M, error)
+	adopt  func(b []byte) (M, error) // parse, if b is nobody else's; nil: no better
 }
 
 func (t *messageOf[M]) Name() string       { return t.name }
