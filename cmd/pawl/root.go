@@ -56,7 +56,7 @@ func (c *cli) root() *cobra.Command {
 	flags.StringVar(&c.engine, "engine", "", "where the application is: unix:PATH, a data directory, or http://HOST:PORT")
 	flags.StringVarP(&c.format, "output", "o", "", "output for programs: json, jsonl or id")
 	root.AddCommand(
-		c.callCommand(), c.tellCommand(),
+		c.runCommand(), c.callCommand(), c.tellCommand(),
 		c.psCommand(), c.typesCommand(),
 		c.invocationsCommand(), c.stateCommand(), c.actorsCommand(),
 		c.queueCommand(), c.meshCommand(), c.benchCommand(), c.versionCommand(),

@@ -18,6 +18,7 @@ var arrows = map[string][]string{
 	"engine/trace":      {},
 	"engine/enginetest": {"engine", "engine/chain", "engine/trace", "internal/runtime", "spec/check"}, // it drives an engine with the real runtime
 	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "internal/mutant", "queue/..."},
+	"engine/remote":     {"engine", "engine/remote/...", "engine/trace"},
 	"internal/mutant":   {},
 	"internal/rig":      {}, // it sees the program from outside, as a process
 	"conformance":       {"internal/rig"},

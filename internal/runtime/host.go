@@ -63,7 +63,10 @@ type Type struct {
 	Name     string
 	Identity string             // of the implementation; see engine.Type
 	Methods  map[string]*Method // by every name they are called by, former ones included
-	New      func(id string) Instance
+	// Any runs what Methods does not name, for a host that learns only from the
+	// application which methods there are. Nil: they do not exist.
+	Any *Method
+	New func(id string) Instance
 
 	IdleAfter         time.Duration // an instance idle for so long is dropped; default 5 min
 	MaxLive           int           // instances kept while idle; 0: no limit

@@ -50,6 +50,20 @@ func (p *Pending) Wait(ctx context.Context) (*engine.Outcome, error) {
 	return p.await(ctx)
 }
 
+// Settled is closed when the outcome is there, so that Wait returns without
+// blocking for it. It is for who has several waits.
+func (p *Pending) Settled() <-chan struct{} {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	if p.ready == nil {
+		p.ready = make(chan struct{})
+		if p.settled.Load() {
+			close(p.ready)
+		}
+	}
+	return p.ready
+}
+
 // await waits outside of methods.
 func (p *Pending) await(ctx context.Context) (*engine.Outcome, error) {
 	c := p.c

@@ -67,6 +67,9 @@ func (c *Component) restsOn(e *entry) engine.Position {
 func (c *Component) prepare(e *entry) (*Invocation, *engine.Failure) {
 	r, k := e.d.Request, e.actor.kind
 	m := k.Methods[r.Method]
+	if m == nil {
+		m = k.Any
+	}
 	switch {
 	case m == nil:
 		return nil, engine.Fail(engine.ErrNoMethod, fmt.Sprintf("type %s has no callable method %q", k.Name, r.Method))

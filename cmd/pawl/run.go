@@ -1,0 +1,77 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-go/pawl/internal/v1"
+	"github.com/pawl-go/pawl/sidecar"
+	"github.com/pawl-go/pawl/sidecar/pair"
+)
+
+// runCommand runs an application process with its runtime. The flag --watch
+// makes it the watcher of such a pair instead.
+func (c *cli) runCommand() *cobra.Command {
+	cfg := sidecar.Config{}
+	watch, durable := false, ""
+	cmd := &cobra.Command{
+		Use:   "run --app NAME [flags] -- COMMAND [ARGS]",
+		Short: "Run an application process, in any language, with its runtime",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if watch {
+				return pair.Watch(c.in)
+			}
+			if cfg.App == "" || len(args) == 0 {
+				return usagef("use it as: %s", cmd.UseLine())
+			}
+			if durable != "" {
+				cfg.Engine += "?durability=" + durable
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			cfg.Command, cfg.Watcher = args, []string{self, "run", "--watch"}
+			cfg.Stdin, cfg.Stdout, cfg.Stderr = c.childInput(), c.out, c.errs
+			cfg.Logger = slog.New(slog.NewTextHandler(c.errs, nil))
+			code, err := sidecar.Run(cmd.Context(), cfg)
+			if err != nil {
+				return &failure{exit: v1.ExitFailed, text: err.Error()}
+			}
+			if code != 0 {
+				os.Exit(code)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&cfg.App, "app", "", "name of the application (required)")
+	f.StringSliceVar(&cfg.Actors, "actors", nil, "actor types that the command hosts")
+	f.StringVar(&cfg.Service, "service", "", "service that the command is")
+	f.StringVar(&cfg.Engine, "engine", "local:./data", "URL of the engine")
+	f.StringVar(&durable, "durability", "", "of the engine: process, disk; default the engine's own")
+	f.DurationVar(&cfg.Grace, "grace", 0, "how long what runs may go on at the end (default 10s)")
+	f.DurationVar(&cfg.MissingTimeout, "missing-timeout", 0, "how long to wait for an actor type that nobody hosts (default 2m)")
+	f.DurationVar(&cfg.RequestTimeout, "request-timeout", 0, "what KAR_REQUEST_TIMEOUT tells clients (default none)")
+	f.BoolVar(&cfg.H2C, "h2c", false, "speak HTTP/2 without TLS to the command")
+	f.IntVar(&cfg.AppPort, "app-port", 0, "port at which the command listens (default a free one)")
+	f.IntVar(&cfg.RuntimePort, "runtime-port", 0, "port of the runtime (default a free one)")
+	f.BoolVar(&watch, "watch", false, "be the watcher of a pair")
+	_ = f.MarkHidden("watch") // it is there
+	return cmd
+}
+
+// childInput is what the command reads: ours, but for a terminal, which
+// belongs to another process group than the command's.
+func (c *cli) childInput() io.Reader {
+	if f, ok := c.in.(*os.File); ok {
+		if fi, err := f.Stat(); err == nil && fi.Mode()&os.ModeCharDevice != 0 {
+			return nil
+		}
+	}
+	return c.in
+}

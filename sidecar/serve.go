@@ -1,0 +1,88 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pawl-go/pawl/internal/v1"
+	"github.com/pawl-go/pawl/sidecar/kar"
+)
+
+// What a client may hold on to. Answers have no time limit: a call takes as
+// long as its method.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = time.Minute
+	idleTimeout       = 5 * time.Minute
+	// maxStreams is large, since a nested call may be what an open one waits for.
+	maxStreams = 10_000
+)
+
+// serve answers the application: HTTP/1.1 and HTTP/2 without TLS on one port of
+// the loopback interface.
+func (s *sidecar) serve(ctx context.Context) error {
+	s.kar = kar.New(kar.Config{
+		Component: s.comp, Host: s.host, Name: s.name, Logger: s.cfg.Logger,
+		Shutdown: func() {
+			select {
+			case s.shutdown <- struct{}{}:
+			default: // asked for before
+			}
+		},
+	})
+	cfg := v1.Config{Runtime: v1.Of(s.comp), App: s.cfg.App, Logger: s.cfg.Logger}
+	face, err := v1.New(cfg)
+	if err != nil {
+		return err
+	}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	s.server = &http.Server{
+		Handler:           paths(s.kar, face),
+		Protocols:         &protocols,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
+	}
+	go func() { // Close ends it
+		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			s.cfg.Logger.Error("serve the application", "address", s.listener.Addr(), "error", err)
+		}
+	}()
+	s.controlSocket(ctx, cfg)
+	for _, name := range s.cfg.Actors {
+		go s.check(ctx, name)
+	}
+	return nil
+}
+
+// paths sends a request to its face. A ServeMux would clean the path, and so
+// redirect ids that hold slashes or dots.
+func paths(karFace, face http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/") {
+			face.ServeHTTP(w, r)
+			return
+		}
+		karFace.ServeHTTP(w, r)
+	})
+}
+
+// check tells in the log when the application listens, but does not host a
+// type that it was said to.
+func (s *sidecar) check(ctx context.Context, name string) {
+	ok, err := s.host.Hosts(ctx, name)
+	if err == nil && !ok {
+		s.cfg.Logger.Error("the application does not host the actor type: its calls will be answered 404", "type", name)
+	}
+}
