@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"sidecar":           {"engine", "internal/runtime", "internal/v1", "sidecar/..."},
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},
-	"":                  {"engine", "engine/chain", "engine/local", "internal/..."},
+	"":                  {"engine", "engine/chain", "engine/local", "engine/remote", "internal/..."},
 	"cmd":               {"", "engine/...", "internal/...", "mesh", "queue/...", "bench/...", "cmd/...", "sidecar/..."},
 	"pawltest":          {"", "engine/...", "internal/probe", "internal/runtime", "queue", "spec/check"}, // a test kit: it may look inside
 	"examples":          {"", "engine/local", "examples/...", "internal/rig", "spec/check"},

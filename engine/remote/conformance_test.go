@@ -1,0 +1,104 @@
+package remote_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/enginetest"
+	"github.com/pawl-go/pawl/engine/local/localtest"
+	"github.com/pawl-go/pawl/engine/remote"
+)
+
+// harness is a local engine behind a server: enginetest.Harness.
+type harness struct {
+	network string
+	local   *localtest.Harness
+	app     string
+	server  *remote.Server
+}
+
+func newHarness(network, durability string) *harness {
+	return &harness{network: network, local: localtest.New(durability)}
+}
+
+func (h *harness) Open(t *testing.T, o engine.Options) engine.Engine {
+	t.Helper()
+	h.app = o.App
+	return h.connect(t, h.local.Open(t, o))
+}
+
+func (h *harness) Crash(t *testing.T) engine.Engine {
+	t.Helper()
+	return h.connect(t, h.local.Crash(t))
+}
+
+func (h *harness) Fail(t *testing.T, s engine.Session) {
+	t.Helper()
+	if err := h.server.Fail(s.Number()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connect serves an engine, and gives it as a client sees it.
+func (h *harness) connect(t *testing.T, eng engine.Engine) engine.Engine {
+	t.Helper()
+	server, url := serve(t, eng, h.network, remote.ServerConfig{App: h.app, Heartbeat: 20 * time.Second})
+	h.server = server
+	c, err := engine.Open(t.Context(), url, engine.Options{App: h.app})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// serve offers an engine until the test ends, and gives the URL.
+func serve(t *testing.T, eng engine.Engine, network string, cfg remote.ServerConfig) (*remote.Server, string) {
+	t.Helper()
+	s, err := remote.NewServer(eng.(remote.Host), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	var lc net.ListenConfig
+	if network == "tcp" {
+		l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Serve(l, "secret")
+		file := filepath.Join(t.TempDir(), "token")
+		if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return s, "pawl://" + l.Addr().String() + "?token_file=" + file
+	}
+	dir, err := os.MkdirTemp("", "pawl") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	l, err := lc.Listen(context.Background(), "unix", filepath.Join(dir, remote.SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(l, "")
+	return s, "pawl:" + dir
+}
+
+// TestConformance holds the engine, as components elsewhere see it, to the suite
+// that every engine must pass.
+func TestConformance(t *testing.T) {
+	for _, network := range []string{"unix", "tcp"} {
+		for _, durability := range []string{"process", "disk"} {
+			t.Run(network+" "+durability, func(t *testing.T) {
+				enginetest.Run(t, func(*testing.T) enginetest.Harness { return newHarness(network, durability) })
+			})
+		}
+	}
+}
