@@ -112,6 +112,10 @@ func (f *flags) replicationSwitch() *cobra.Command {
 			"waits until the other has everything, and follows it. If that fails it is the source again.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			asJSON, err := f.json()
+			if err != nil {
+				return err
+			}
 			client, err := w.client()
 			if err != nil {
 				return err
@@ -120,8 +124,12 @@ func (f *flags) replicationSwitch() *cobra.Command {
 			if err := client.Switch(c.Context(), args[0], replica.HostID(to), limit); err != nil {
 				return err
 			}
+			took := time.Since(began).Round(time.Millisecond)
+			if asJSON {
+				return f.printJSON(c.OutOrStdout(), switched{Queue: args[0], Source: replica.HostID(to), TookMS: took.Milliseconds()})
+			}
 			p := &printer{w: c.OutOrStdout()}
-			p.printf("host %d is the source of %s now, after %v\n", to, args[0], time.Since(began).Round(time.Millisecond))
+			p.printf("host %d is the source of %s now, after %v\n", to, args[0], took)
 			return p.err
 		},
 	}
@@ -130,6 +138,13 @@ func (f *flags) replicationSwitch() *cobra.Command {
 	c.Flags().Uint8Var(&to, "to", 0, "id of the host that becomes the source")
 	_ = c.MarkFlagRequired("to") // fails only for a flag that is not there
 	return c
+}
+
+// switched is what came of a switch, for programs.
+type switched struct {
+	Queue  string         `json:"queue"`
+	Source replica.HostID `json:"source"`
+	TookMS int64          `json:"tookMs"`
 }
 
 func (f *flags) replicationTakeOver() *cobra.Command {

@@ -126,8 +126,12 @@ func TestServeSwitchTakeOver(t *testing.T) {
 	}
 	mustRun("a take-over needs the promises of 1", "status", "-c", file, "--host", "one")
 	for { // until the other has caught up
-		out, err := run(t, "replication", "switch", "orders", "--to", "2", "-c", file, "--host", "one")
+		out, err := run(t, "replication", "switch", "orders", "--to", "2", "-c", file, "--host", "one", "-o", "json")
 		if err == nil {
+			var s switched
+			if err := json.Unmarshal([]byte(out), &s); err != nil || s.Queue != "orders" || s.Source != 2 {
+				t.Fatalf("%v\n%s", err, out)
+			}
 			break
 		}
 		if !strings.Contains(err.Error(), "not connected and caught up") {
