@@ -161,6 +161,7 @@ service.all('/mirror', express.text({ type: '*/*' }), (req, res) => {
     .json({ method: req.method, body: req.body, type: req.get('content-type'), custom: req.get('x-custom'), query: req.query })
 })
 service.post('/double', express.json({ strict: false }), (req, res) => res.json(2 * req.body))
+service.post('/valued', express.json({ strict: false }), (req, res) => res.json({ value: 2 * req.body }))
 service.post('/told', express.json(), (req, res, next) => note(req.body.name, req.body.data).then(() => res.send('OK'), next))
 service.post('/shutdown', (req, res) => { res.send('OK'); sys.shutdown() })
 service.get('/teapot', (req, res) => res.status(418).type('text/plain').send('short and stout'))

@@ -45,7 +45,7 @@ exports['get-one'] = async () => {
   assert.equal(got.id, 'r')
   assert.equal(got.path, '/tick')
   assert.equal(new Date(got.targetTime).getTime(), due.getTime())
-  assert.deepEqual(got.actor, { type: 'Clock', id })
+  assert.deepEqual(got.actor, { Type: 'Clock', ID: id }) // KAR's names, not those of the SDK's declarations
   await reminders.cancel(a)
 }
 

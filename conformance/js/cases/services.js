@@ -25,7 +25,7 @@ exports.get = async () => {
 
 exports.verbs = async () => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-    const body = method === 'OPTIONS' ? undefined : 'a body'
+    const body = method === 'DELETE' ? undefined : 'a body' // node sends none with it
     const res = await invoke('actors', 'mirror?a=b', { method, body, headers: { 'content-type': 'text/plain', 'x-custom': 'kept' } })
     assert.equal(res.status, method === 'PUT' ? 201 : 200, method)
     assert.equal(res.headers['x-answer'], 'from the service')

@@ -17,7 +17,7 @@ exports.sidecars = async () => {
 
 exports.actors = async () => {
   const id = unique('listed')
-  await actor.call(actor.proxy('Echo', id), 'value', 1)
+  await actor.state.set(actor.proxy('Store', id), 'key', 1) // one without state is not listed
   const text = JSON.stringify(await sys.get('actors'))
   assert.ok(text.includes(id), text)
 }

@@ -42,6 +42,7 @@ exports['to-an-error'] = async () => {
   await assert.rejects(actor.call(actor.proxy('Tail', unique('tail')), 'to', 'Echo', unique('e'), 'missing'), /no missing/)
 }
 
+// The service's answer is the caller's as it is, and the SDK expects a value in it.
 exports['to-a-service'] = async () => {
-  assert.equal(await actor.call(actor.proxy('Tail', unique('tail')), 'service', 'double', 21), 42)
+  assert.equal(await actor.call(actor.proxy('Tail', unique('tail')), 'service', 'valued', 21), 42)
 }
