@@ -42,6 +42,7 @@ func (c *cli) actorsCommand() *cobra.Command {
 		c.watchable(ls),
 		c.actorAct("pause", "Begin nothing on the actors until they are unpaused", "paused", "", (*client.Client).Pause),
 		c.actorAct("unpause", "Let the actors go on", "unpaused", "", (*client.Client).Unpause),
+		c.actorAct("deactivate", "Drop the actors from memory; their state stays", "deactivated", "", (*client.Client).Deactivate),
 		c.actorAct("purge", "Cancel what waits for the actors, and drop their state and reminders", "purged",
 			"Drop the state of %d actor(s)?", (*client.Client).Purge),
 	)

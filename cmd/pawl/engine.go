@@ -24,17 +24,17 @@ const (
 func (c *cli) connect(ctx context.Context) (*client.Client, error) {
 	switch named, env := c.engine, c.getenv("PAWL_ENGINE"); {
 	case named != "":
-		return open(named)
+		return c.open(named)
 	case env != "":
-		return open(env)
+		return c.open(env)
 	}
 	if _, err := os.Stat(filepath.Join(standardData, v1.SocketName)); err == nil {
-		return open(standardData)
+		return c.open(standardData)
 	}
 	d := net.Dialer{Timeout: time.Second}
 	if conn, err := d.DialContext(ctx, "tcp", standardPort); err == nil {
 		_ = conn.Close()
-		return open("http://" + standardPort)
+		return c.open("http://" + standardPort)
 	}
 	return nil, &failure{
 		exit: v1.ExitNobody,
@@ -44,10 +44,18 @@ func (c *cli) connect(ctx context.Context) (*client.Client, error) {
 	}
 }
 
-func open(name string) (*client.Client, error) {
+func (c *cli) open(name string) (*client.Client, error) {
 	cl, err := client.Open(name)
 	if err != nil {
 		return nil, &failure{exit: v1.ExitUsage, text: err.Error()}
+	}
+	cl.Token = c.getenv("PAWL_TOKEN")
+	if c.tokenFile != "" {
+		b, err := os.ReadFile(c.tokenFile)
+		if err != nil {
+			return nil, &failure{exit: v1.ExitUsage, text: err.Error()}
+		}
+		cl.Token = strings.TrimSpace(string(b))
 	}
 	return cl, nil
 }

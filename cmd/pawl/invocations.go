@@ -124,11 +124,25 @@ func statusColour(s engine.Status) colour {
 }
 
 func (c *cli) invocationsShow() *cobra.Command {
+	tree := false
 	cmd := &cobra.Command{Use: "show ID...", Short: "Show all that is known of invocations", Args: args(1, -1)}
+	cmd.Flags().BoolVar(&tree, "tree", false, "who waits for whom, from the outermost caller")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, func(cl *client.Client) error {
 			l := &list{}
 			for _, id := range args {
+				if tree {
+					t, err := cl.Tree(cmd.Context(), id)
+					if err != nil {
+						return err
+					}
+					if c.format == "" {
+						c.tree(&t, 0)
+					} else {
+						l.add(t, t.ID, "")
+					}
+					continue
+				}
 				in, err := cl.Invocation(cmd.Context(), id)
 				if err != nil {
 					return err

@@ -18,9 +18,10 @@ type cli struct {
 	colour    bool
 	getenv    func(string) string
 
-	engine string
-	format string
-	watch  bool
+	engine    string
+	tokenFile string
+	format    string
+	watch     bool
 }
 
 // five lines to copy: what a bare pawl says.
@@ -54,11 +55,13 @@ func (c *cli) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.engine, "engine", "", "where the application is: unix:PATH, a data directory, or http://HOST:PORT")
+	flags.StringVar(&c.tokenFile, "token-file", "", "the file with the token of http(s)://HOST:PORT; else PAWL_TOKEN")
 	flags.StringVarP(&c.format, "output", "o", "", "output for programs: json, jsonl or id")
 	root.AddCommand(
-		c.runCommand(), c.callCommand(), c.tellCommand(),
+		c.runCommand(), c.serveCommand(), c.callCommand(), c.tellCommand(),
 		c.psCommand(), c.typesCommand(),
 		c.invocationsCommand(), c.stateCommand(), c.actorsCommand(),
+		c.remindersCommand(), c.doctorCommand(),
 		c.queueCommand(), c.meshCommand(), c.benchCommand(), c.versionCommand(),
 	)
 	return root

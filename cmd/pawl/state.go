@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/v1"
 	"github.com/pawl-go/pawl/internal/v1/client"
 )
@@ -76,7 +77,78 @@ func (c *cli) stateCommand() *cobra.Command {
 			return err
 		})
 	}
-	return noun("state", "Look into an actor", c.watchable(ls), get)
+	return noun("state", "Look into an actor, and change its state", c.watchable(ls), get, c.stateSet(), c.stateRm())
+}
+
+func (c *cli) stateSet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "set TYPE/ID KEY [ENTRY] JSON|@file|-", Short: "Set a cell, or an entry of a map, to a value", Args: args(3, 4),
+		ValidArgsFunction: c.completeTarget,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		last := len(args) - 1
+		value, err := c.inputArg(args[last])
+		if err != nil {
+			return err
+		}
+		return c.onCell(cmd, args[:last], "", func(cl *client.Client, a engine.Actor, key, entry string) error {
+			if err := cl.SetCell(cmd.Context(), a, key, entry, value); err != nil {
+				return err
+			}
+			fmt.Fprintln(c.out, "set")
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (c *cli) stateRm() *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use: "rm TYPE/ID KEY [ENTRY]", Short: "Remove a cell, a map, or an entry of a map", Args: args(2, 3),
+		ValidArgsFunction: c.completeTarget,
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		question := "Remove " + strings.Join(args[1:], " ") + " of " + args[0] + "?"
+		if yes {
+			question = ""
+		}
+		return c.onCell(cmd, args, question, func(cl *client.Client, a engine.Actor, key, entry string) error {
+			if err := cl.DropCell(cmd.Context(), a, key, entry); err != nil {
+				return err
+			}
+			fmt.Fprintln(c.out, "removed")
+			return nil
+		})
+	}
+	return cmd
+}
+
+// onCell does something to what TYPE/ID KEY [ENTRY] names, after a question if
+// there is one.
+func (c *cli) onCell(cmd *cobra.Command, args []string, question string,
+	do func(cl *client.Client, a engine.Actor, key, entry string) error,
+) error {
+	a, err := actorArg(args[0])
+	if err != nil {
+		return err
+	}
+	entry := ""
+	if len(args) == 3 {
+		entry = args[2]
+	}
+	return c.with(cmd, func(cl *client.Client) error {
+		if err := knownType(cmd.Context(), cl, a.Type); err != nil {
+			return err
+		}
+		if question != "" {
+			if err := c.confirm(question); err != nil {
+				return err
+			}
+		}
+		return do(cl, a, args[1], entry)
+	})
 }
 
 // noCell guesses which cell was meant.

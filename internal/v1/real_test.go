@@ -19,6 +19,12 @@ import (
 type Box struct {
 	n     pawl.Value[int]
 	items pawl.Map[string, string]
+	calls int // in memory only
+}
+
+func (b *Box) Calls(context.Context, pawl.None) (int, error) {
+	b.calls++
+	return b.calls, nil
 }
 
 func (b *Box) Add(ctx context.Context, n int) (int, error) {
@@ -103,7 +109,11 @@ func TestStateOverREST(t *testing.T) {
 	if got, _ := do(200, "POST", a+"/call/Add", "1"); got != "1" {
 		t.Errorf("after the delete: %s", got)
 	}
+	do(200, "POST", a+"/call/Calls", "")
 	do(204, "POST", a+"/deactivate", "")
+	if got, _ := do(200, "POST", a+"/call/Calls", ""); got != "1" {
+		t.Errorf("the instance was not dropped: %s", got)
+	}
 	do(400, "PATCH", a+"/state", "{}")
 	do(204, "DELETE", a, "")
 }

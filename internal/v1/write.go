@@ -72,9 +72,10 @@ func (h *Handler) patchState(w http.ResponseWriter, r *http.Request) error {
 	return h.writeState(w, r, nil, writes...)
 }
 
-// deactivate serves POST .../deactivate: a write of nothing drops the instance.
+// deactivate serves POST .../deactivate. What changes the state from outside drops
+// the instance; here it removes what no actor has, a cell without a name.
 func (h *Handler) deactivate(w http.ResponseWriter, r *http.Request) error {
-	return h.writeState(w, r, nil)
+	return h.writeState(w, r, nil, engine.Write{Op: engine.Delete})
 }
 
 // writeState writes, in one record, if the condition on the value at k holds. It
