@@ -122,7 +122,12 @@ func (e *Engine) checkpoint() error {
 // commitToDisk returns when the journal is flushed up to a record, whatever
 // the durability.
 func (e *Engine) commitToDisk(at engine.Position) error {
-	err := e.log.WaitDurable(context.Background(), queue.Index(at))
+	var err error
+	if e.copied != nil {
+		err = e.copied.waitSafe(queue.Index(at))
+	} else {
+		err = e.log.WaitDurable(context.Background(), queue.Index(at))
+	}
 	if err != nil && e.log.Err() != nil {
 		e.failLater(err)
 	}

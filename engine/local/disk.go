@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -36,7 +37,7 @@ func OpenOn(d Disk, u *url.URL, o engine.Options) (engine.Engine, error) {
 		return nil, fmt.Errorf("open engine %s: %w", u, err)
 	}
 	s.disk = d
-	e, err := openEngine(s)
+	e, err := openEngine(context.Background(), s)
 	if err != nil {
 		return nil, fmt.Errorf("open engine %s: %w", u, err)
 	}

@@ -5,7 +5,13 @@
 //	local:./data?durability=disk&checkpoint=32MiB&cycle=32MiB&retain=10m&retain_bytes=1GiB&trace=FILE
 //
 //	durability    disk (default): a record counts once it is flushed;
-//	              process: once it is handed to the operating system
+//	              process: once it is handed to the operating system;
+//	              replicated: once as many hosts hold it as must
+//	replication, host, queue   of replicated: the file of the hosts (package replica/config),
+//	              which of them this is, by name or id, and which queue is the journal
+//	              (journal); the path of the queue in the file is not used
+//	standby       of replicated, what Open does while another host is the source: refuse
+//	              (default), or wait, applying the journal, until this host takes over
 //	checkpoint    journal between two checkpoints; bounds the time to open
 //	cycle         size of one file of the journal; bounds the largest record
 //	retain, retain_bytes   how long ended invocations are kept, for duplicates

@@ -13,7 +13,8 @@ import (
 	"github.com/pawl-go/pawl/queue"
 )
 
-// journal is what the engine needs of its queue.
+// journal is what the engine needs of its queue. With copies on other hosts a record is
+// durable once as many of them have it as must.
 type journal interface {
 	Append(p []byte) (queue.Index, error)
 	Last() queue.Index
@@ -32,11 +33,12 @@ type journal interface {
 // Engine is the embedded engine on one directory. All methods are safe for
 // concurrent use.
 type Engine struct {
-	set   *settings
-	log   journal
-	st    *store
-	done  *completions
-	trace *tracer // nil: off
+	set    *settings
+	log    journal
+	copied *copied // the same; nil: the journal is on this host only
+	st     *store
+	done   *completions
+	trace  *tracer // nil: off
 
 	// last is the newest applied record. It is stored under mu and read without.
 	last atomic.Uint64
@@ -172,7 +174,13 @@ func (e *Engine) wait(ctx context.Context, p engine.Position) error {
 }
 
 // commit is wait for what is not up to a caller's context.
-func (e *Engine) commit(p engine.Position) error { return e.wait(context.Background(), p) }
+func (e *Engine) commit(p engine.Position) error {
+	ctx := context.Background()
+	if e.copied != nil {
+		ctx = e.copied.patience
+	}
+	return e.wait(ctx, p)
+}
 
 // Join implements engine.Engine. The joining is committed before anything is
 // delivered: a session's number is never used again, whatever is cut.

@@ -209,7 +209,7 @@ func (w *world) recover(before string) {
 	if w.alter != nil {
 		w.alter(s)
 	}
-	e, err := recoverEngine(s)
+	e, err := recoverEngine(w.t.Context(), s)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -35,12 +35,12 @@ type opening struct {
 //
 // An error that matches *queue.LockedError names the process that has it open;
 // a *queue.CorruptError says what to do.
-func Open(_ context.Context, u *url.URL, o engine.Options) (engine.Engine, error) {
+func Open(ctx context.Context, u *url.URL, o engine.Options) (engine.Engine, error) {
 	s, err := parseURL(u, o)
 	if err != nil {
 		return nil, fmt.Errorf("open engine %s: %w", u, err)
 	}
-	e, err := share(s)
+	e, err := share(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("open engine %s: %w", u, err)
 	}
@@ -61,10 +61,10 @@ func (h *handle) Close() (err error) {
 }
 
 // share opens the engine of a directory, or joins those who have it open.
-func share(s *settings) (*Engine, error) {
+func share(ctx context.Context, s *settings) (*Engine, error) {
 	op, mine := claimOpening(s.dir)
 	if mine {
-		op.e, op.err = openEngine(s)
+		op.e, op.err = openEngine(ctx, s)
 		close(op.ready)
 	}
 	<-op.ready
@@ -138,6 +138,8 @@ func (e *Engine) suits(s *settings) error {
 	switch {
 	case s.durability != e.set.durability:
 		return fmt.Errorf("%s is open in this process with durability %s, not %s", s.dir, e.set.durability, s.durability)
+	case s.copies != e.set.copies:
+		return fmt.Errorf("%s is open in this process with other parameters of replication", s.dir)
 	case s.App != e.set.App:
 		return fmt.Errorf("%s is open in this process for the application %q, not %q", s.dir, e.set.App, s.App)
 	case s.Trace != nil && s.Trace != e.set.Trace, s.traceFile != "" && s.traceFile != e.set.traceFile:
@@ -147,8 +149,8 @@ func (e *Engine) suits(s *settings) error {
 }
 
 // openEngine opens the directory and begins a new epoch.
-func openEngine(s *settings) (*Engine, error) {
-	e, err := recoverEngine(s)
+func openEngine(ctx context.Context, s *settings) (*Engine, error) {
+	e, err := recoverEngine(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +162,7 @@ func openEngine(s *settings) (*Engine, error) {
 
 // recoverEngine brings the flow back from the newest checkpoint and the journal
 // behind it.
-func recoverEngine(s *settings) (_ *Engine, err error) {
+func recoverEngine(ctx context.Context, s *settings) (_ *Engine, err error) {
 	if err := s.disk.Files.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory: %w", err)
 	}
@@ -171,18 +173,34 @@ func recoverEngine(s *settings) (_ *Engine, err error) {
 			err = errors.Join(err, e.letGo())
 		}
 	}()
-	q, err := queue.Open(filepath.Join(s.dir, "journal"), queue.Config{
-		CycleBytes: s.cycleBytes, Durability: s.durability, Logger: s.Logger, FS: s.disk.Journal,
-		OnRoll: func(queue.CycleInfo) { e.saver.due() }, // its index can be written, its mapping go
-	})
-	if err != nil {
+	if err := e.openJournal(ctx); err != nil {
 		return nil, explain(err)
 	}
-	e.log = q
 	if e.trace, err = openTrace(s); err != nil {
 		return nil, err
 	}
-	return e, e.recover()
+	return e, e.recover(ctx)
+}
+
+// openJournal opens the journal, of this host alone or with its copies on others.
+func (e *Engine) openJournal(ctx context.Context) error {
+	s := e.set
+	dir, cfg := filepath.Join(s.dir, "journal"), queue.Config{
+		CycleBytes: s.cycleBytes, Durability: s.durability, Logger: s.Logger, FS: s.disk.Journal,
+		OnRoll: func(queue.CycleInfo) { e.saver.due() }, // its index can be written, its mapping go
+	}
+	if !s.copies.on {
+		q, err := queue.Open(dir, cfg)
+		if err == nil {
+			e.log = q
+		}
+		return err
+	}
+	c, err := openCopied(ctx, s, dir, cfg)
+	if err == nil {
+		e.log, e.copied = c, c
+	}
+	return err
 }
 
 // explain adds what to do to the errors of the journal.
@@ -194,7 +212,7 @@ func explain(err error) error {
 }
 
 // recover opens what stands beside the journal, and replays.
-func (e *Engine) recover() (err error) {
+func (e *Engine) recover(ctx context.Context) (err error) {
 	e.done = newCompletions(e.set.disk.Files, filepath.Join(e.set.dir, "journal-index"), e.saver.due)
 	e.mu.f = newFlow(e.done)
 	if e.st, err = openStore(e, newGuard(e.set)); err != nil {
@@ -204,8 +222,13 @@ func (e *Engine) recover() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := e.done.load(e.log, marker); err != nil {
+	if err := e.loadCompleted(marker); err != nil {
 		return err
+	}
+	if e.copied != nil {
+		if marker, err = e.follow(ctx, marker); err != nil {
+			return err
+		}
 	}
 	return e.replay(marker)
 }
@@ -221,6 +244,9 @@ func (e *Engine) run() error {
 	}
 	if err := e.commit(at); err != nil {
 		return err
+	}
+	if e.copied != nil {
+		e.owned.Go(e.watchTenure)
 	}
 	e.owned.Go(e.keepTime)
 	e.owned.Go(e.keepSaving)
@@ -248,21 +274,26 @@ func (e *Engine) replay(from engine.Position) error {
 		if !ok {
 			break
 		}
-		if e.trace != nil {
-			if err := e.traceReplayed(b, engine.Position(i)); err != nil {
-				return err
-			}
-		}
-		if err := f.replayRecord(b, engine.Position(i)); err != nil {
+		if err := e.replayOne(b, engine.Position(i)); err != nil {
 			return err
 		}
-		e.saver.bytes += int64(len(b)) + entryOverhead
 	}
 	if f.app != "" && f.app != e.set.App {
 		return fmt.Errorf("the data belong to the application %q, not %q; name another directory", f.app, e.set.App)
 	}
 	e.last.Store(uint64(f.last))
 	return nil
+}
+
+// replayOne applies a record.
+func (e *Engine) replayOne(b []byte, at engine.Position) error {
+	if e.trace != nil {
+		if err := e.traceReplayed(b, at); err != nil {
+			return err
+		}
+	}
+	e.saver.bytes += int64(len(b)) + entryOverhead
+	return e.mu.f.replayRecord(b, at)
 }
 
 // beginEpoch records that all sessions on record have failed, and a new epoch.
@@ -320,6 +351,9 @@ func (e *Engine) stop() bool {
 	sound := e.mu.failed == nil
 	e.mu.Unlock()
 	close(e.quit)
+	if e.copied != nil {
+		e.copied.hurry()
+	}
 	e.owned.Wait()
 	e.reads.Wait()
 	return sound

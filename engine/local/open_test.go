@@ -15,7 +15,7 @@ func TestURLIsReadStrictly(t *testing.T) {
 	dir := t.TempDir()
 	for _, tc := range []struct{ url, says string }{
 		{"local:", "no directory"},
-		{"local:" + dir + "?durable=disk", "there are: checkpoint, cycle, durability, retain, retain_bytes"},
+		{"local:" + dir + "?durable=disk", "there are: checkpoint, cycle, durability, host, queue, replication, retain, retain_bytes"},
 		{"local:" + dir + "?durability=none", "process, disk"},
 		{"local:" + dir + "?checkpoint=64", "below the least size"},
 		{"local:" + dir + "?checkpoint=64MB", "write 64MiB"},

@@ -283,7 +283,7 @@ func (o operator) Stats(context.Context) (engine.Stats, error) {
 		Reminders: len(f.due.items) - f.count[scheduled],
 		Paused:    f.pausedActors(),
 		Last:      engine.Position(e.last.Load()), Committed: e.commitIndex(),
-		Epoch: f.epoch, JournalBytes: bytes, Durability: e.set.durability.String(),
+		Epoch: f.epoch, JournalBytes: bytes, Durability: e.set.durabilityName(),
 	}
 	return s, nil
 }

@@ -27,6 +27,8 @@ type settings struct {
 	retain          time.Duration // ended invocations are kept for so long,
 	retainBytes     int64         // or up to so many bytes of journal
 
+	copies copies // of the journal on other hosts
+
 	disk Disk
 
 	traceFile string // absolute; "": none
@@ -42,8 +44,10 @@ var parameters = map[string]func(s *settings, v string) error{
 			s.durability = queue.Process
 		case "disk":
 			s.durability = queue.Disk
+		case "replicated":
+			s.durability, s.copies.on = queue.Disk, true
 		default:
-			return fmt.Errorf("%q is not one of process, disk", v)
+			return fmt.Errorf("%q is not one of process, disk, replicated", v)
 		}
 		return nil
 	},
@@ -67,6 +71,22 @@ var parameters = map[string]func(s *settings, v string) error{
 	"retain_bytes": func(s *settings, v string) (err error) {
 		s.retainBytes, err = parseBytes(v, 0, 1<<60)
 		return err
+	},
+	"replication": func(s *settings, v string) (err error) {
+		if v == "" {
+			return errors.New("no file is named")
+		}
+		s.copies.file, err = filepath.Abs(v)
+		return err
+	},
+	"host":  func(s *settings, v string) error { s.copies.host = v; return nil },
+	"queue": func(s *settings, v string) error { s.copies.queue = v; return nil },
+	"standby": func(s *settings, v string) error {
+		if v != "wait" && v != "refuse" {
+			return fmt.Errorf("%q is not one of wait, refuse", v)
+		}
+		s.copies.standby = v
+		return nil
 	},
 	"trace": func(s *settings, v string) (err error) {
 		if v == "" {
@@ -136,6 +156,9 @@ func parameterNames() string {
 func (s *settings) validate() error {
 	if s.App == "" {
 		return fmt.Errorf("no application is named: set Options.App")
+	}
+	if err := s.copies.validate(); err != nil {
+		return err
 	}
 	if s.Trace != nil && s.traceFile != "" {
 		return fmt.Errorf("a trace is asked for twice: by Options.Trace and by the parameter \"trace\"")
