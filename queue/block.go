@@ -211,25 +211,39 @@ func (r *BlockReader) span(b *Block, n int) (end int64, err error) {
 	return end, err
 }
 
-// check proves a block against the head of its cycle and walks its entries.
-func (b *Block) check(salt uint64, size int64, visit func(place)) error {
+// BlockEntry is an entry of a Block, of any kind.
+type BlockEntry struct {
+	Offset  int64  // in the file of the cycle
+	Index   Index  // 0: it has none, being padding or the end of the cycle
+	More    bool   // the next entry belongs to the same batch
+	Note    bool   // Payload is what AppendNote was given
+	End     bool   // it ends the cycle
+	Payload []byte // shares the bytes of the block
+}
+
+// Check proves a block, whole, against the head of its cycle, and shows visit each
+// of its entries, in order. It returns the first error of visit, as it is, or one that
+// matches ErrBadBlock; visit may have seen entries by then. The block is trusted in
+// nothing, but the head must be right.
+func (b *Block) Check(head CycleHead, visit func(BlockEntry) error) error {
 	bad := func(off int64, reason string) error {
 		return fmt.Errorf("%w: at offset %d: %s", ErrBadBlock, off, reason)
 	}
 	// It reads the block where it is: nothing behind it is asked for.
-	sc := scanner{f: offsetReader{b}, salt: salt, size: size, win: b.Bytes, winOff: b.Offset}
+	sc := scanner{f: offsetReader{b}, salt: head.Salt, size: head.Bytes, win: b.Bytes, winOff: b.Offset}
 	off, seq, to, more := b.Offset, b.Seq, b.Offset+int64(len(b.Bytes)), false
-	if off < dataStart || off%align != 0 || to > size || len(b.Bytes)%align != 0 {
-		return bad(off, fmt.Sprintf("%d bytes do not fit into a cycle of %d", len(b.Bytes), size))
+	if off < dataStart || off%align != 0 || to > head.Bytes || len(b.Bytes)%align != 0 {
+		return bad(off, fmt.Sprintf("%d bytes do not fit into a cycle of %d", len(b.Bytes), head.Bytes))
 	}
 	end := false
 	for off < to {
 		if end || to-off < entryHeader {
 			return bad(off, "there is something behind the last entry")
 		}
+		var p []byte
 		e, present, err := sc.header(off)
 		if err == nil && present && off+e.size() <= to {
-			e, _, present, err = sc.whole(off)
+			e, p, present, err = sc.whole(off)
 		}
 		switch {
 		case err != nil:
@@ -239,8 +253,10 @@ func (b *Block) check(salt uint64, size int64, visit func(place)) error {
 		case more && !e.indexed():
 			return bad(off, "a batch is not whole")
 		}
+		if err := visit(e.of(b.Cycle, seq, off, p)); err != nil {
+			return err
+		}
 		if e.indexed() {
-			visit(place{seq, off})
 			seq++
 		}
 		end, more = e.kind == kindEnd, e.more
@@ -250,6 +266,18 @@ func (b *Block) check(salt uint64, size int64, visit func(place)) error {
 		return bad(off, fmt.Sprintf("%d entries, want %d; a batch goes on: %t; the cycle ends: %t, want %t", seq-b.Seq, b.Entries, more, end, b.End))
 	}
 	return nil
+}
+
+// of shows an entry of a block as others see it.
+func (e entry) of(cycle, seq uint32, off int64, p []byte) BlockEntry {
+	be := BlockEntry{Offset: off, More: e.more, End: e.kind == kindEnd, Payload: p[:len(p):len(p)]}
+	if e.indexed() {
+		be.Index = NewIndex(cycle, seq)
+	}
+	if e.kind == kindMeta && len(p) > 0 && p[0] == metaNote {
+		be.Note, be.Payload = true, be.Payload[1:]
+	}
+	return be
 }
 
 // offsetReader reads a block as if it were the file.

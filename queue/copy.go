@@ -131,10 +131,12 @@ func (q *Queue) Apply(b Block) error {
 	w.Unlock()
 	// Outside the lock: only one Apply runs, and nobody else appends.
 	var begins []place
-	err := b.check(seg.salt, seg.size, func(at place) {
-		if n := len(begins); n == 0 || begins[n-1].off/pageSize != at.off/pageSize {
-			begins = append(begins, at)
+	head := CycleHead{Cycle: seg.cycle, Bytes: seg.size, Salt: seg.salt, Created: seg.created}
+	err := b.Check(head, func(e BlockEntry) error {
+		if n := len(begins); e.Index != 0 && (n == 0 || begins[n-1].off/pageSize != e.Offset/pageSize) {
+			begins = append(begins, place{e.Index.Seq(), e.Offset})
 		}
+		return nil
 	})
 	if err != nil {
 		return fail(err)
