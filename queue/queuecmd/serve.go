@@ -23,6 +23,7 @@ type serveFlags struct {
 	listen     string
 	insecure   bool
 	cycleBytes int64
+	metrics    string
 }
 
 func (f *flags) serve() *cobra.Command {
@@ -41,6 +42,7 @@ func (f *flags) serve() *cobra.Command {
 	fl.StringVar(&s.listen, "listen", "", "address to accept other hosts at (the host's connectUri)")
 	fl.BoolVar(&s.insecure, "insecure", false, "connect without secretFile and tls: whoever reaches the port can change the queues")
 	fl.Int64Var(&s.cycleBytes, "cycle-bytes", 0, "size of the files that are made (0: 64 MiB); the same at all hosts")
+	fl.StringVar(&s.metrics, "metrics", "", "address to serve gauges at, for Prometheus, under /metrics (none)")
 	return c
 }
 
@@ -67,7 +69,16 @@ func (s *serveFlags) run(c *cobra.Command) (err error) {
 	if err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "host %s (%d) serves %d queues; control socket %s\n", self.Name, self.ID, len(cfg.Queues), socket)
+	where := ""
+	if s.metrics != "" {
+		at, end, err := serveMetrics(ctx, s.metrics, host)
+		if err != nil {
+			return errors.Join(err, ln.Close(), host.Close())
+		}
+		defer end()
+		where = fmt.Sprintf("; metrics http://%v/metrics", at)
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "host %s (%d) serves %d queues; control socket %s%s\n", self.Name, self.ID, len(cfg.Queues), socket, where)
 	if err == nil {
 		err = control.Serve(ctx, ln, host)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ import (
 type served struct {
 	stop context.CancelFunc
 	done chan error
+	said string       // what it said when it began
 	log  bytes.Buffer // to be read when it is done
 }
 
@@ -45,6 +47,7 @@ func serve(t *testing.T, args ...string) *served {
 	if err != nil || !strings.Contains(line, "control socket") {
 		t.Fatalf("serve: %q %v", line, err)
 	}
+	s.said = line
 	go io.Copy(io.Discard, r)
 	return s
 }
@@ -151,6 +154,29 @@ func TestServeSwitchTakeOver(t *testing.T) {
 	if _, err := run(t, "replication", "status", "-c", file, "--host", "one"); err == nil || !strings.Contains(err.Error(), "is it running") {
 		t.Fatalf("status of nobody: %v", err)
 	}
+}
+
+func TestServeMetrics(t *testing.T) {
+	file := twoHosts(t)
+	one := serve(t, "-c", file, "--host", "one", "--metrics", "127.0.0.1:0")
+	_, url, ok := strings.Cut(strings.TrimSpace(one.said), "; metrics ")
+	if !ok {
+		t.Fatal(one.said)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(b), `pawl_queue_role{queue="orders",role="sink"} 1`) {
+		t.Fatalf("%v\n%s", err, b)
+	}
+	one.end(t)
 }
 
 // TestTakeOverByForce prints what each host held, and what may be lost.
