@@ -2,6 +2,7 @@ package pawl
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/pawl-go/pawl/internal/runtime"
 	"github.com/pawl-go/pawl/internal/v1"
@@ -21,6 +22,7 @@ func (a *App) openControl(ctx context.Context, comp *runtime.Component) {
 		Runtime:      v1.Of(comp),
 		App:          a.cfg.App,
 		MapCells:     a.reg.mapCells,
+		Schema:       a.schema,
 		PayloadLimit: int64(a.cfg.Limits.Payload),
 		Logger:       a.cfg.Logger,
 	})
@@ -47,4 +49,23 @@ func (g *registry) mapCells(kind string) []string {
 		}
 	}
 	return names
+}
+
+// schema gives the JSON Schemas of a method's input and result, if they are JSON.
+func (a *App) schema(kind, name string) (in, out map[string]any) {
+	t := a.reg.byName[kind]
+	if _, isJSON := a.cfg.Codec.(jsonCodec); t == nil || !isJSON || t.rt.Methods[name] == nil {
+		return nil, nil
+	}
+	m, ok := t.rt.Methods[name].Host.(*method)
+	if !ok {
+		return nil, nil
+	}
+	of := func(t reflect.Type) map[string]any {
+		if t == reflect.TypeFor[None]() {
+			return nil
+		}
+		return v1.SchemaOf(t)
+	}
+	return of(m.in), of(m.out)
 }

@@ -63,7 +63,13 @@ func (h *Handler) types(w http.ResponseWriter, r *http.Request) error {
 		if topics.IsReserved(name) && r.URL.Query().Get("all") == "" {
 			continue
 		}
-		out.Items = append(out.Items, *found[name])
+		t := found[name]
+		for i := range t.Methods {
+			if m := &t.Methods[i]; h.cfg.Schema != nil {
+				m.Input, m.Output = h.cfg.Schema(name, m.Name)
+			}
+		}
+		out.Items = append(out.Items, *t)
 	}
 	return respond(w, http.StatusOK, out)
 }

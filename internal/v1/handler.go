@@ -47,6 +47,9 @@ type Config struct {
 	// MapCells names the map cells of a type, so that a listing of an actor's
 	// state can show them; nil: maps are shown only when they are asked for.
 	MapCells func(kind string) []string
+	// Schema gives the JSON Schemas of a method's input and result, nil for what it
+	// does not know or is not there; nil: GET /v1/types shows none.
+	Schema func(kind, method string) (in, out map[string]any)
 	// PayloadLimit bounds an input in bytes; default 4 MiB.
 	PayloadLimit int64
 	// Wait is how long a call without a Prefer header is waited for; default 1

@@ -1,12 +1,10 @@
 package v1
 
 import (
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 )
 
 type object = map[string]any
@@ -85,50 +83,4 @@ func parameter(name, in string) object {
 
 func content(media string, v any) object {
 	return object{media: object{"schema": schemaOf(reflect.TypeOf(v), 0)}}
-}
-
-// nesting bounds schemas of types that hold themselves.
-const nesting = 4
-
-// schemaOf is the JSON Schema of a body of this face: structs with json tags.
-func schemaOf(t reflect.Type, depth int) object {
-	switch {
-	case depth > nesting, t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[anyJSON](), t.Kind() == reflect.Interface:
-		return object{}
-	case t == reflect.TypeFor[time.Time]():
-		return object{"type": "string", "format": "date-time"}
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return schemaOf(t.Elem(), depth)
-	case reflect.Bool:
-		return object{"type": "boolean"}
-	case reflect.String:
-		return object{"type": "string"}
-	case reflect.Slice:
-		return object{"type": "array", "items": schemaOf(t.Elem(), depth+1)}
-	case reflect.Map:
-		return object{"type": "object", "additionalProperties": schemaOf(t.Elem(), depth+1)}
-	case reflect.Struct:
-		return structSchema(t, depth)
-	case reflect.Float32, reflect.Float64:
-		return object{"type": "number"}
-	default:
-		return object{"type": "integer"}
-	}
-}
-
-func structSchema(t reflect.Type, depth int) object {
-	fields, required := object{}, []string{}
-	for f := range t.Fields() {
-		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" || name == "-" {
-			continue
-		}
-		fields[name] = schemaOf(f.Type, depth+1)
-		if !strings.Contains(opts, "omit") {
-			required = append(required, name)
-		}
-	}
-	return object{"type": "object", "properties": fields, "required": required}
 }

@@ -154,6 +154,9 @@ func TestTopicsOverREST(t *testing.T) {
 	do(400, "POST", "/v1/topics/x/publish", "{")
 	do(204, "DELETE", a+"/subscriptions/s%2F1", "")
 	do(404, "DELETE", a+"/subscriptions/s%2F1", "")
+	if got, _ := do(200, "GET", "/v1/types", ""); !strings.Contains(got, `{"name":"Add","input":{"type":"integer"},"output":{"type":"integer"}}`) {
+		t.Errorf("types %s", got)
+	}
 	if got, _ := do(200, "GET", "/v1/types", ""); strings.Contains(got, "pawl.") {
 		t.Errorf("types of our own are listed: %s", got)
 	}

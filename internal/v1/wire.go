@@ -116,6 +116,9 @@ type Type struct {
 type Method struct {
 	Name     string `json:"name"`
 	ReadOnly bool   `json:"read_only,omitempty"`
+	// JSON Schemas, of types that this process hosts.
+	Input  map[string]any `json:"input,omitempty"`
+	Output map[string]any `json:"output,omitempty"`
 }
 
 // Request is the body of POST /v1/invocations.
