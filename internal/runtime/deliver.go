@@ -68,6 +68,10 @@ func (c *Component) takesPlace(e *entry) bool {
 			old.next = e
 			return true
 		}
+		if r.InPlace && old.parking { // parked, and resumed already: it keeps the actor
+			old.next = e
+			return true
+		}
 		if old.postponing {
 			e.paused, e.retries = old.paused, old.retries
 			e.d.Attempts = max(e.d.Attempts, old.d.Attempts)

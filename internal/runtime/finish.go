@@ -194,6 +194,9 @@ func (c *Component) unable(e *entry, f *engine.Failure) *entry {
 	f.Actor, f.Method = r.Actor.String(), r.Method
 	by := engine.Attempt{ID: r.ID, Step: r.Step, N: e.d.Attempts}
 	outside := r.Kind == engine.KindCall && r.Waiter.IsZero() && r.Step == 1 && f.Code == string(engine.ErrNoMethod)
+	c.mu.Lock()
+	e.parking = !outside
+	c.mu.Unlock()
 	err := c.insist(func() error {
 		var err error
 		if outside {

@@ -37,6 +37,9 @@ type entry struct {
 	// postponing: the engine is being asked to deliver it anew, at the end. Until
 	// it has answered this one must not begin: both would run.
 	postponing bool
+	// parking: the engine is being asked to park it. An operator may resume it
+	// before the engine's answer is here.
+	parking bool
 }
 
 // Link makes an entry an item of a chain.Line.
