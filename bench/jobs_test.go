@@ -106,7 +106,7 @@ func TestReplicaSmoke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Figures) != 3+3+2+2+3+1+1 || len(r.Ratios) != 2+2+1+1+2 {
+	if len(r.Figures) != 3+3+2+2+3+1+1+2 || len(r.Ratios) != 2+2+1+1+2+1 {
 		t.Errorf("%+v", r)
 	}
 	for _, f := range r.Figures {

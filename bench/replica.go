@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/pawl-go/pawl/bench/measure"
@@ -37,6 +38,7 @@ const window = 1024
 //	catch-up       a sink comes back and copies what it has missed
 //	switch         the source hands over, until the new one has a message that counts
 //	take-over      by command, after the source has gone, likewise
+//	automatic      as take-over, but the hosts elect who does it
 //
 // beside bare TCP, a bare flush and bare reading.
 func Replica(ctx context.Context, o ReplicaOptions) (*rounds.Report, error) {
@@ -57,6 +59,7 @@ func Replica(ctx context.Context, o ReplicaOptions) (*rounds.Report, error) {
 			_, err := r.queue(2).TakeOver(ctx, false)
 			return err
 		}),
+		o.automatic(),
 	}
 	r, err := rounds.Run(ctx, "queue, many hosts", jobs, o.Rounds, o.Progress)
 	if err != nil {
@@ -196,6 +199,38 @@ func (o *ReplicaOptions) change(name string, do func(context.Context, *replicas)
 	}}}
 }
 
+// heartbeat is the timeout of the hosts that elect, which is how long they take to
+// notice.
+const heartbeat = 500 * time.Millisecond
+
+// automatic measures from the end of the source until an append counts at the host
+// that was elected; beside the timeout.
+func (o *ReplicaOptions) automatic() rounds.Job {
+	elect := func(cfg *replica.Config) {
+		cfg.HeartbeatInterval, cfg.HeartbeatTimeout = heartbeat/5, heartbeat
+		cfg.Queues[0].Automatic = true
+	}
+	return rounds.Job{Name: "automatic", Sides: []rounds.Side{
+		{Name: "three hosts", Do: o.withConfig(3, core.Majority(), elect, func(ctx context.Context, r *replicas) (f rounds.Figure, err error) {
+			begun := time.Now()
+			if err := r.close(1); err != nil {
+				return f, err
+			}
+			q, err := r.elected(ctx)
+			if err != nil {
+				return f, err
+			}
+			if _, err := q.Append(ctx, []byte("first")); err != nil {
+				return f, err
+			}
+			return rounds.Figure{Ops: 1, P50: time.Since(begun).Seconds() * 1e6}, nil
+		})},
+		{Name: "the timeout", Do: func(context.Context) (rounds.Figure, error) {
+			return rounds.Figure{Ops: 1, P50: heartbeat.Seconds() * 1e6}, nil
+		}},
+	}}
+}
+
 func figure(r *measure.Result, err error) (rounds.Figure, error) {
 	if err != nil {
 		return rounds.Figure{}, err
@@ -219,19 +254,27 @@ func timed(n int, do func() error) (rounds.Figure, error) {
 type replicas struct {
 	dir      string
 	strategy core.Strategy
-	hosts    []*replica.Host // by id less one; nil: closed
+	touch    func(*replica.Config) // last settings; nil: none
+	hosts    []*replica.Host       // by id less one; nil: closed
 	addrs    []string
 }
 
+// deed is a round of a job with hosts.
+type deed func(context.Context, *replicas) (rounds.Figure, error)
+
 // with opens so many hosts, in a new directory, for each round.
-func (o *ReplicaOptions) with(n int, s core.Strategy, do func(context.Context, *replicas) (rounds.Figure, error)) func(context.Context) (rounds.Figure, error) {
+func (o *ReplicaOptions) with(n int, s core.Strategy, do deed) func(context.Context) (rounds.Figure, error) {
+	return o.withConfig(n, s, nil, do)
+}
+
+func (o *ReplicaOptions) withConfig(n int, s core.Strategy, touch func(*replica.Config), do deed) func(context.Context) (rounds.Figure, error) {
 	return func(ctx context.Context) (f rounds.Figure, err error) {
 		dir, err := os.MkdirTemp(o.Dir, "hosts-")
 		if err != nil {
 			return f, err
 		}
 		defer os.RemoveAll(dir)
-		r := &replicas{dir: dir, strategy: s, hosts: make([]*replica.Host, n), addrs: make([]string, n)}
+		r := &replicas{dir: dir, strategy: s, touch: touch, hosts: make([]*replica.Host, n), addrs: make([]string, n)}
 		defer func() {
 			for id := range n {
 				err = errors.Join(err, r.close(replica.HostID(id+1)))
@@ -253,6 +296,32 @@ func (o *ReplicaOptions) with(n int, s core.Strategy, do func(context.Context, *
 	}
 }
 
+// elected waits until one of the hosts that are left is the source.
+func (r *replicas) elected(ctx context.Context) (*replica.Queue, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	found := make(chan *replica.Queue, len(r.hosts)) // room for all: nobody waits for the later ones
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer cancel()
+	for _, h := range r.hosts {
+		if h == nil {
+			continue
+		}
+		q := h.Queue("bench")
+		waiting.Go(func() {
+			if q.WaitStats(ctx, func(s replica.Stats) bool { return s.Role == "source" && s.Locked == "" }) == nil {
+				found <- q
+			}
+		})
+	}
+	select {
+	case q := <-found:
+		return q, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 func (r *replicas) queue(id replica.HostID) *replica.Queue { return r.hosts[id-1].Queue("bench") }
 
 func (r *replicas) open(id replica.HostID) error {
@@ -269,6 +338,9 @@ func (r *replicas) open(id replica.HostID) error {
 		qc.Replica.Hosts = append(qc.Replica.Hosts, other)
 	}
 	cfg.Queues = []replica.QueueConfig{qc}
+	if r.touch != nil {
+		r.touch(&cfg)
+	}
 	h, err := replica.Open(cfg)
 	if err != nil {
 		return err
