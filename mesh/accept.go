@@ -157,11 +157,22 @@ func (n *Node) receiveLane(conn net.Conn, who wire.Identity, reply replyFunc) er
 		l.attachLane(i, conn)
 		return nil
 	}
+	return l.reattach(s, conn, who.Received, reply)
+}
+
+// reattach gives a lane of a link that is up the connection that the peer has dialled
+// for it. received is what the peer says has arrived of the lane. The link is not
+// over before this is: what the lane has lost is counted with it once.
+func (l *link) reattach(s *stream, conn net.Conn, received uint64, reply replyFunc) error {
+	if !l.begin() {
+		return reply(wire.NoSuchLink, 0, wire.LinkID{}, 0)
+	}
+	defer l.work.Done()
 	if s.detach(nil) { // the peer knows already that it is lost
 		l.laneLost(s, errors.New("the peer has dialled it again"))
 	}
 	s.users.Wait()
-	s.noteLoss(who.Received)
+	s.noteLoss(received)
 	if err := reply(wire.Welcome, 0, l.id, s.received.Load()); err != nil {
 		return err
 	}

@@ -178,8 +178,8 @@ func (n *Node) redialOnce(l *link, s *stream) error {
 func (l *link) resume(s *stream, conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failed {
-		_ = conn.Close() // too late for it
+	if l.failed || s.attached() {
+		_ = conn.Close() // too late for it, or another dial was first: the peer dials again
 		return
 	}
 	delete(l.detached, s.index)

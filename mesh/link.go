@@ -170,6 +170,17 @@ func (l *link) finish(why error) {
 	close(l.over)
 }
 
+// begin notes that somebody works on the link, who calls work.Done; false if it has failed.
+func (l *link) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed {
+		return false
+	}
+	l.work.Add(1)
+	return true
+}
+
 // isFailed reports whether the link has ended.
 func (l *link) isFailed() bool {
 	l.mu.Lock()

@@ -2,6 +2,7 @@ package mesh_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
@@ -215,6 +216,22 @@ func (c *sockets) Heal() {
 	}
 }
 
+// loseUnnoticed makes all connections of a node fail whose other end does not notice:
+// its readers are slow to look.
+func (c *sockets) loseUnnoticed(id string) {
+	c.mu.Lock()
+	open := slices.Clone(c.open)
+	for _, s := range open {
+		s.stalled = s.from != id
+	}
+	c.mu.Unlock()
+	for _, s := range open {
+		if s.from == id {
+			s.reset()
+		}
+	}
+}
+
 // Sleep is for who breaks things at random, or looks again and again.
 func (c *sockets) Sleep(d time.Duration) { time.Sleep(d) }
 
@@ -282,6 +299,7 @@ type socket struct {
 	from, to string
 	once     sync.Once
 	closed   chan struct{}
+	stalled  bool // its reader gets nothing any more; guarded by in.mu
 }
 
 func (s *socket) Read(b []byte) (int, error) {
@@ -289,6 +307,9 @@ func (s *socket) Read(b []byte) (int, error) {
 	for {
 		s.in.mu.Lock()
 		held := s.in.held
+		if s.stalled {
+			held = make(chan struct{})
+		}
 		s.in.mu.Unlock()
 		if held == nil {
 			return n, err
@@ -317,4 +338,39 @@ func (s *socket) reset() {
 		_ = c.SetLinger(0) // it fails if it is closed already
 	}
 	_ = s.Close()
+}
+
+// A peer that has lost its link, and dials again before this side has noticed, is told
+// what has arrived by that link: none of it is counted as lost.
+func TestLinkLostUnnoticed(t *testing.T) {
+	c := newSockets(t, func(cfg *mesh.Config) {
+		messages(cfg)
+		cfg.Timing.Heartbeat, cfg.Timing.Silence = time.Minute, time.Hour // no acknowledgement on the way
+	})
+	a, b := c.Start("a"), c.Start("b") // b dials
+	c.WaitForMembers(2)
+	spawn(t, a, "sink", ignore[number])
+	to := mesh.At(b, mesh.Address[number]{Node: "a", Name: "sink"})
+	const count = 10
+	for i := range count {
+		if err := to.Cast(t.Context(), number{i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !eventually(c, func() bool { return a.Counters().Handled == count }) {
+		t.Fatalf("%+v", a.Counters())
+	}
+	c.loseUnnoticed("b")
+	asked := 0
+	if !eventually(c, func() bool {
+		asked++
+		_, err := mesh.Call[any](t.Context(), to.WithTimeout(time.Second), number{})
+		return errors.Is(err, mesh.RemoteNoReply) // it is linked again
+	}) {
+		t.Fatal("it is not linked again")
+	}
+	if lost := b.Counters().Dropped[mesh.ReasonLost]; lost > uint64(asked) {
+		t.Errorf("%d of %d that have arrived are counted as lost", lost, count)
+	}
+	settled(t, c)
 }

@@ -1,0 +1,80 @@
+package mesh
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/pawl-go/pawl/mesh/internal/wire"
+)
+
+// acceptedLink returns a's link to b, which b has dialled.
+func acceptedLink(t *testing.T, a *Node) *link {
+	t.Helper()
+	l := a.peerOf("b").link.Load()
+	if l == nil || l.dialed {
+		t.Fatalf("no link, or not the peer's: %+v", l)
+	}
+	return l
+}
+
+// A lane that is dialled again when its link is over is refused: what it has lost was
+// counted with the link, and is not counted twice.
+func TestLaneDialledAfterItsLink(t *testing.T) {
+	a, b := pair(t)
+	sink, err := Spawn(b, "sink", func(*Context, add) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := acceptedLink(t, a)
+	s := l.lane(hashName("sink"))
+	if err := At(a, sink.Address()).Cast(t.Context(), add{1}); err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	select {
+	case <-l.over:
+	case <-ctx.Done():
+		t.Fatal("the link is not over")
+	}
+	before := a.Counters().Dropped[ReasonLost]
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	var verdict wire.Verdict
+	err = l.reattach(s, ours, 0, func(v wire.Verdict, _ uint64, _ wire.LinkID, _ uint64) error {
+		verdict = v
+		return nil
+	})
+	if err != nil || verdict != wire.NoSuchLink {
+		t.Errorf("verdict %v, %v", verdict, err)
+	}
+	if lost := a.Counters().Dropped[ReasonLost]; lost != before {
+		t.Errorf("%d lost before, %d after", before, lost)
+	}
+}
+
+// Of two dials of one lane that are answered at the same time one has it.
+func TestLaneDialledTwice(t *testing.T) {
+	a, _ := pair(t)
+	l := acceptedLink(t, a)
+	s := l.lanes[0]
+	s.mu.Lock()
+	had := s.conn
+	s.mu.Unlock()
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	l.resume(s, ours)
+	s.mu.Lock()
+	has := s.conn
+	s.mu.Unlock()
+	if has != had {
+		t.Error("the lane has two connections, and its messages two readers")
+	}
+	if _, err := ours.Write([]byte{0}); err == nil {
+		t.Error("the other one is open")
+	}
+}
