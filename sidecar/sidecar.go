@@ -15,6 +15,7 @@ import (
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/runtime"
+	"github.com/pawl-go/pawl/internal/topics"
 	"github.com/pawl-go/pawl/internal/v1"
 	"github.com/pawl-go/pawl/sidecar/host"
 	"github.com/pawl-go/pawl/sidecar/kar"
@@ -30,8 +31,8 @@ type Config struct {
 	Command []string // program and arguments; required
 	Watcher []string // see pair.Config
 
-	// Grace bounds how long what runs may go on after the end was asked for, and
-	// how long the command has to end then. Default 10 s.
+	// Grace bounds how long what runs may go on after the end was asked for; and,
+	// after that, how long the command has to end. Default 10 s.
 	Grace time.Duration
 	// MissingTimeout is how long a request waits for a type that nobody hosts,
 	// and for a command that does not listen. Default 2 min.
@@ -112,6 +113,7 @@ func Run(ctx context.Context, cfg Config) (code int, err error) {
 	}
 	select {
 	case <-s.child.Done():
+		s.host.Died()
 		// What ran in it is lost, unless nothing did.
 		now, cancel := context.WithCancel(ctx)
 		cancel()
@@ -198,6 +200,9 @@ func (s *sidecar) join(ctx context.Context) error {
 	if s.cfg.Service != "" {
 		rc.Types = append(rc.Types, s.host.Service(s.cfg.Service))
 	}
+	if len(rc.Types) > 0 {
+		rc.Types = append(rc.Types, topics.Types(rc.OutcomeLimit)...)
+	}
 	comp, err := runtime.New(rc)
 	if err != nil {
 		return err
@@ -211,17 +216,17 @@ func (s *sidecar) join(ctx context.Context) error {
 
 // drain lets what runs end, gives the rest back, and then ends the command.
 func (s *sidecar) drain(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Grace)
+	running, cancel := context.WithTimeout(ctx, s.cfg.Grace)
 	defer cancel()
 	s.kar.Drain()
-	if err := s.comp.Drain(ctx); err != nil {
+	if err := s.comp.Drain(running); err != nil {
 		s.cfg.Logger.Warn("not everything ended in time; the rest will be retried", "app", s.cfg.App, "error", err)
 	}
 	s.stop(true)
 	s.child.Signal(syscall.SIGTERM)
 	select {
 	case <-s.child.Done():
-	case <-ctx.Done():
+	case <-time.After(s.cfg.Grace):
 		s.cfg.Logger.Warn("the command did not end in time: it is killed", "pid", s.child.Pid())
 		s.child.Kill()
 	}

@@ -42,6 +42,7 @@ type Config struct {
 type Host struct {
 	cfg    Config
 	client http.Client
+	died   chan struct{} // closed by Died
 
 	mu struct {
 		sync.Mutex
@@ -65,7 +66,7 @@ func New(cfg Config) *Host {
 	var protocols http.Protocols
 	protocols.SetHTTP1(!cfg.H2C)
 	protocols.SetUnencryptedHTTP2(cfg.H2C)
-	h := &Host{cfg: cfg, client: http.Client{
+	h := &Host{cfg: cfg, died: make(chan struct{}), client: http.Client{
 		Transport: &http.Transport{
 			Protocols:           &protocols,
 			MaxIdleConnsPerHost: 1024,
@@ -166,6 +167,10 @@ func (h *Host) once(ctx context.Context, verb, path string, header http.Header, 
 // connection breaks a little before its process has ended.
 const deathNotice = time.Second
 
+// Died says that the application's process has ended. It is called once, and
+// the component must be ended next.
+func (h *Host) Died() { close(h.died) }
+
 // broken is the result of a request that got no whole answer. If the process
 // has died nothing is recorded: it returns when the component has ended.
 func (h *Host) broken(inv *runtime.Invocation, err error) *engine.Failure {
@@ -174,6 +179,8 @@ func (h *Host) broken(inv *runtime.Invocation, err error) *engine.Failure {
 	}
 	select {
 	case <-inv.Done():
+	case <-h.died:
+		<-inv.Done()
 	case <-time.After(deathNotice):
 	}
 	return &engine.Failure{Code: "broken_answer", Message: "the application broke off its answer: " + rootOf(err).Error()}

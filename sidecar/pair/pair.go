@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // Config describes the child.
@@ -32,6 +33,10 @@ type Process struct {
 	code int
 }
 
+// outputDelay is how long output is still copied when the child has ended, and
+// others hold its pipes.
+const outputDelay = 100 * time.Millisecond
+
 // Start starts the child, and its watcher before it.
 func Start(c Config) (*Process, error) {
 	if len(c.Command) == 0 {
@@ -42,6 +47,7 @@ func Start(c Config) (*Process, error) {
 	p.cmd.Env = append(os.Environ(), c.Env...)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	p.cmd.SysProcAttr = attributes()
+	p.cmd.WaitDelay = outputDelay
 	var watcher *exec.Cmd
 	if len(c.Watcher) > 0 {
 		var err error
@@ -94,11 +100,11 @@ func (p *Process) live(watcher *exec.Cmd, started chan<- error) {
 		p.code = exitCode(p.cmd.ProcessState)
 		p.Kill() // what it has left behind
 	}
+	close(p.done)
 	if watcher != nil {
 		_ = p.pipe.Close()
 		_ = watcher.Wait() // it has nothing to say
 	}
-	close(p.done)
 }
 
 // exitCode is that of a shell: 128 and the signal for a child that was killed.

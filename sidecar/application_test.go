@@ -1,0 +1,253 @@
+package sidecar_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+)
+
+// app is an application as an SDK would be: the test program in another role.
+type app struct {
+	runtime string
+	mu      sync.Mutex
+	live    map[string]bool
+	holds   chan struct{} // closed when hold runs
+	held    sync.Once
+	release chan struct{} // hold runs until it is closed
+	once    sync.Once
+}
+
+// application serves until it is killed. It prints the runtime's port when it
+// listens.
+func application() {
+	a := &app{
+		runtime: "http://127.0.0.1:" + os.Getenv("KAR_RUNTIME_PORT"),
+		live:    map[string]bool{}, release: make(chan struct{}), holds: make(chan struct{}),
+	}
+	mux := http.NewServeMux()
+	const actor = "/kar/impl/v1/actor/{type}"
+	mux.HandleFunc("HEAD "+actor, func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET "+actor+"/{id}", a.activate)
+	mux.HandleFunc("DELETE "+actor+"/{id}", a.deactivate)
+	mux.HandleFunc("POST "+actor+"/{id}/{method}", a.invoke)
+	mux.HandleFunc("/", echo)
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	s := http.Server{Addr: "127.0.0.1:" + os.Getenv("KAR_APP_PORT"), Handler: mux, Protocols: &protocols} //nolint:gosec // a test
+	fmt.Fprintln(os.Stdout, os.Getenv("KAR_RUNTIME_PORT"))
+	fmt.Fprintln(os.Stderr, s.ListenAndServe())
+	os.Exit(9)
+}
+
+// echo is the service.
+func echo(w http.ResponseWriter, r *http.Request) {
+	b, _ := io.ReadAll(r.Body)
+	w.Header().Set("X-Echo", r.Header.Get("X-Mine"))
+	w.WriteHeader(http.StatusNonAuthoritativeInfo)
+	fmt.Fprintf(w, "%s %s?%s %s", r.Method, r.URL.EscapedPath(), r.URL.RawQuery, b)
+}
+
+func (a *app) activate(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if id == "refused" {
+		w.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(w, "not activated")
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.live[id] {
+		a.live[id] = true
+		w.WriteHeader(http.StatusCreated)
+	}
+}
+
+func (a *app) deactivate(_ http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.live, r.PathValue("id"))
+}
+
+// call calls a method from one that runs.
+func (a *app) call(session, id, method string, pragma string, args ...any) (string, error) {
+	b, _ := json.Marshal(args)
+	return a.request("POST", "/kar/v1/actor/Thing/"+id+"/call/"+method+"?session="+session, string(b), pragma)
+}
+
+func (a *app) request(verb, path, body, pragma string) (string, error) {
+	r, err := http.NewRequest(verb, a.runtime+path, strings.NewReader(body)) //nolint:noctx // a test
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Pragma", pragma)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode >= 300 {
+		err = fmt.Errorf("%d %s", resp.StatusCode, b)
+	}
+	var v struct{ Value any }
+	if json.Unmarshal(b, &v) == nil && v.Value != nil {
+		return fmt.Sprint(v.Value), err
+	}
+	return string(b), err
+}
+
+func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var args []any
+	_ = json.Unmarshal(body, &args)
+	id, session := r.PathValue("id"), r.URL.Query().Get("session")
+	value := func(v any, err error) {
+		w.Header().Set("Content-Type", "application/kar+json")
+		if err != nil {
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": true, "message": err.Error()})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"value": v})
+	}
+	tail := func(t map[string]any) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"tailCall": true, "value": t})
+	}
+	state := "/kar/v1/actor/Thing/" + id + "/state/"
+	switch r.PathValue("method") {
+	case "echo":
+		value(args, nil)
+	case "self":
+		value(id, nil)
+	case "session":
+		value(session, nil)
+	case "nothing":
+		w.WriteHeader(http.StatusNoContent)
+	case "throw":
+		_, _ = io.WriteString(w, `{"error":true,"message":"thrown","stack":"at x"}`)
+	case "refuse":
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = io.WriteString(w, "teapot")
+	case "rubbish":
+		_, _ = io.WriteString(w, "<html>")
+	case "badtail":
+		tail(map[string]any{"path": "/x"})
+	case "cut":
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, `{"val`)
+		panic(http.ErrAbortHandler)
+	case "reenter":
+		v, err := a.call(session, args[0].(string), "back", "", id)
+		value(id+"/"+v, err)
+	case "back":
+		v, err := a.call(session, args[0].(string), "self", "")
+		value(id+"/"+v, err)
+	case "parallel":
+		value(a.parallel(session, id, int(args[0].(float64))))
+	case "promised":
+		p, err := a.call(session, "b", "self", "promise")
+		if err != nil {
+			value(nil, err)
+			return
+		}
+		value(a.request("POST", "/kar/v1/await", p, ""))
+	case "first":
+		value(a.first(session))
+	case "holding":
+		<-a.holds
+		value(os.Getenv("KAR_APP_PORT"), nil)
+	case "hold":
+		a.held.Do(func() { close(a.holds) })
+		<-a.release
+		value("released", nil)
+	case "release":
+		a.once.Do(func() { close(a.release) })
+		w.WriteHeader(http.StatusNoContent)
+	case "keep":
+		b, _ := json.Marshal(args[0])
+		_, err := a.request("PUT", state+"kept", string(b), "")
+		value(nil, err)
+	case "count":
+		value(a.count(state))
+	case "tailself", "tailrelease":
+		t := map[string]any{"actorType": "Thing", "actorId": id, "path": "/aftertail", "payload": "[]"}
+		if r.PathValue("method") == "tailrelease" {
+			t["releaseLock"] = "true"
+		}
+		tail(t)
+	case "tailother":
+		tail(map[string]any{"actorType": "Thing", "actorId": "z", "path": "/aftertail", "payload": "[]"})
+	case "tailservice":
+		tail(map[string]any{"serviceName": "echo", "path": "/there/x", "payload": map[string]int{"n": 1}, "method": "POST"})
+	case "aftertail":
+		value(id+" after tail", nil)
+	case "die":
+		os.Exit(7)
+	case "dieonce":
+		if _, err := a.request("GET", state+"died", "", ""); err != nil { // 404
+			_, _ = a.request("PUT", state+"died", "true", "")
+			os.Exit(7)
+		}
+		value("alive", nil)
+	case "pid":
+		value(os.Getpid(), nil)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, "no method "+r.PathValue("method"))
+	}
+}
+
+// parallel has n calls out at once, each of which comes back.
+func (a *app) parallel(session, id string, n int) (any, error) {
+	var wg sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		wg.Go(func() {
+			var v string
+			if v, errs[i] = a.call(session, fmt.Sprint("p", i), "back", "", id); errs[i] == nil && v != fmt.Sprintf("p%d/%s", i, id) {
+				errs[i] = fmt.Errorf("call %d: %q", i, v)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// first has two calls out, of which the first ends only after the answer to
+// the second was used.
+func (a *app) first(session string) (any, error) {
+	slow := make(chan error)
+	go func() {
+		_, err := a.call(session, "slow", "hold", "")
+		slow <- err
+	}()
+	if _, err := a.call(session, "fast", "self", ""); err != nil {
+		return nil, err
+	}
+	a.once.Do(func() { close(a.release) })
+	return "fast before slow", <-slow
+}
+
+// count adds one to the state of its actor.
+func (a *app) count(state string) (any, error) {
+	n := 0
+	v, err := a.request("GET", state+"n?nilOnAbsent=true", "", "")
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(v), &n); err != nil {
+		return nil, err
+	}
+	n++
+	_, err = a.request("PUT", state+"n", fmt.Sprint(n), "")
+	return n, err
+}
