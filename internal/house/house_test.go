@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 	"internal/sim":      {"engine", "engine/trace", "engine/local/memdisk", "internal/runtime", "internal/sim/...", "queue", "spec/check"},
 	"internal/topics":   {"engine", "internal/runtime"},
 	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/topics", "internal/v1/..."},
-	"sidecar":           {"engine", "internal/runtime", "internal/v1", "sidecar/..."},
+	"sidecar":           {"engine", "internal/runtime", "internal/topics", "internal/v1", "sidecar/..."},
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},
 	"":                  {"engine", "engine/chain", "engine/local", "engine/remote", "internal/..."},

@@ -93,6 +93,8 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, rest string) err
 	switch {
 	case seg[0] == "actor" && len(seg) >= 3:
 		return h.actor(w, r, engine.Actor{Type: seg[1], ID: seg[2]}, seg[3:])
+	case seg[0] == "event" && len(seg) >= 2:
+		return h.topic(w, r, seg[1:])
 	case seg[0] == "system" && len(seg) >= 2:
 		return h.system(w, r, seg[1:])
 	case rest == "await" && r.Method == http.MethodPost:
@@ -120,6 +122,8 @@ func (h *Handler) actor(w http.ResponseWriter, r *http.Request, a engine.Actor, 
 		return h.state(w, r, a, seg[1:])
 	case "reminders":
 		return h.reminders(w, r, a, seg[1:])
+	case "events":
+		return h.events(w, r, a, seg[1:])
 	}
 	return errNoRoute
 }

@@ -3,6 +3,7 @@ package kar
 import (
 	"net/http"
 
+	"github.com/pawl-go/pawl/internal/topics"
 	"github.com/pawl-go/pawl/sidecar/host"
 )
 
@@ -46,9 +47,11 @@ func (h *Handler) members() map[string]member {
 	for _, m := range h.comp.Session().Members() {
 		about := member{Actors: []string{}, Services: []string{}}
 		for _, t := range m.Types {
-			if t.Identity == host.ServicePrefix {
+			switch {
+			case topics.IsReserved(t.Name):
+			case t.Identity == host.ServicePrefix:
 				about.Services = append(about.Services, t.Name[len(host.ServicePrefix):])
-			} else {
+			default:
 				about.Actors = append(about.Actors, t.Name)
 			}
 		}
@@ -70,7 +73,7 @@ func (h *Handler) actors(w http.ResponseWriter, r *http.Request, here bool) erro
 	}
 	all := map[string][]string{}
 	for _, kind := range kinds {
-		if here && h.comp.Hosts(kind) == nil {
+		if topics.IsReserved(kind) || here && h.comp.Hosts(kind) == nil {
 			continue
 		}
 		for from := ""; ; {
