@@ -47,7 +47,9 @@ func (h *resuming) Open(t *testing.T, o engine.Options) engine.Engine {
 	return resumingEngine{h.Harness.Open(t, o)}
 }
 
-func (h *resuming) Fail(t *testing.T, s engine.Session) { h.Harness.Fail(t, s.(resumingSession).Session) }
+func (h *resuming) Fail(t *testing.T, s engine.Session) {
+	h.Harness.Fail(t, s.(resumingSession).Session)
+}
 
 type resumingEngine struct{ engine.Engine }
 
