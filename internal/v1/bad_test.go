@@ -18,7 +18,7 @@ import (
 
 // TestBadInput: each gets the problem that the page says, and the face goes on.
 func TestBadInput(t *testing.T) {
-	do := real(t)
+	do := boxes(t)
 	const a = "/v1/actors/Box/a"
 	huge := `"` + strings.Repeat("x", 5<<20) + `"`
 	for _, c := range []struct {

@@ -46,7 +46,7 @@ func (r *described) describe() object {
 			params = append(params, parameter(strings.TrimSuffix(name, "}"), "path"))
 		}
 	}
-	for _, name := range strings.Fields(r.query) {
+	for name := range strings.FieldsSeq(r.query) {
 		if header, ok := strings.CutSuffix(name, ":"); ok {
 			params = append(params, parameter(header, "header"))
 		} else {

@@ -36,9 +36,9 @@ func (b *Box) Keep(ctx context.Context, s string) (pawl.None, error) {
 	return pawl.None{}, nil
 }
 
-// real starts an application on the local engine; what it returns sends a request
+// boxes starts an application on the local engine; what it returns sends a request
 // to its socket, and wants a status.
-func real(t *testing.T) func(status int, method, path, body string, headers ...string) (string, http.Header) {
+func boxes(t *testing.T) func(status int, method, path, body string, headers ...string) (string, http.Header) {
 	t.Helper()
 	dir := shortDir(t)
 	app, err := pawl.Open(t.Context(), "local:"+dir+"?durability=process",
@@ -83,7 +83,7 @@ func real(t *testing.T) func(status int, method, path, body string, headers ...s
 }
 
 func TestStateOverREST(t *testing.T) {
-	do := real(t)
+	do := boxes(t)
 	const a = "/v1/actors/Box/a%2Fb%20%C3%BC"
 	do(200, "POST", a+"/call/Add", "5")
 	_, h := do(200, "GET", a+"/state/n", "")
@@ -119,7 +119,7 @@ func TestStateOverREST(t *testing.T) {
 }
 
 func TestRemindersOverREST(t *testing.T) {
-	do := real(t)
+	do := boxes(t)
 	const a = "/v1/actors/Box/a"
 	do(204, "PUT", a+"/reminders/tick", `{"method": "Add", "input": 1, "every": "1h", "misfire": "all"}`)
 	got, _ := do(200, "GET", a+"/reminders/tick", "")
@@ -137,7 +137,7 @@ func TestRemindersOverREST(t *testing.T) {
 }
 
 func TestTopicsOverREST(t *testing.T) {
-	do := real(t)
+	do := boxes(t)
 	const a = "/v1/actors/Box/a"
 	do(204, "PUT", a+"/subscriptions/s%2F1", `{"topic": "x y", "method": "Add"}`)
 	do(400, "PUT", a+"/subscriptions/s", `{"topic": "x"}`)
@@ -163,7 +163,7 @@ func TestTopicsOverREST(t *testing.T) {
 }
 
 func TestTreeAndCancelMany(t *testing.T) {
-	do := real(t)
+	do := boxes(t)
 	do(204, "POST", "/v1/actors/Box/a/pause", "")
 	_, h := do(202, "POST", "/v1/actors/Box/a/tell/Add", "1")
 	do(202, "POST", "/v1/actors/Box/a/tell/Add", "1")
@@ -189,7 +189,7 @@ func TestTreeAndCancelMany(t *testing.T) {
 
 // TestOpenAPI: every route is described, and references resolve.
 func TestOpenAPI(t *testing.T) {
-	do := real(t)
+	do := boxes(t)
 	text, _ := do(200, "GET", "/v1/openapi.json", "")
 	var d struct {
 		OpenAPI string `json:"openapi"`
