@@ -74,7 +74,7 @@ func (a *app) deactivate(_ http.ResponseWriter, r *http.Request) {
 }
 
 // call calls a method from one that runs.
-func (a *app) call(session, id, method string, pragma string, args ...any) (string, error) {
+func (a *app) call(session, id, method, pragma string, args ...any) (string, error) {
 	b, _ := json.Marshal(args)
 	return a.request("POST", "/kar/v1/actor/Thing/"+id+"/call/"+method+"?session="+session, string(b), pragma)
 }

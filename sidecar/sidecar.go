@@ -115,8 +115,8 @@ func Run(ctx context.Context, cfg Config) (code int, err error) {
 	case <-s.child.Done():
 		s.host.Died()
 		// What ran in it is lost, unless nothing did.
-		now, cancel := context.WithCancel(ctx)
-		cancel()
+		now, cancel := context.WithTimeout(ctx, idleNotice)
+		defer cancel()
 		s.stop(s.comp.Drain(now) == nil)
 		return s.child.Wait(), nil
 	case <-s.comp.Fenced():
@@ -129,6 +129,9 @@ func Run(ctx context.Context, cfg Config) (code int, err error) {
 	s.drain(context.WithoutCancel(ctx))
 	return s.child.Wait(), nil
 }
+
+// idleNotice is more than a component needs to say that nothing runs.
+const idleNotice = 10 * time.Millisecond
 
 // start does it all, in order: the runtime listens and is a member before the
 // command runs.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,7 @@ func (c *cli) runCommand() *cobra.Command {
 				return usagef("use it as: %s", cmd.UseLine())
 			}
 			if durable != "" {
-				cfg.Engine += "?durability=" + durable
+				cfg.Engine += separator(cfg.Engine) + "durability=" + durable
 			}
 			self, err := os.Executable()
 			if err != nil {
@@ -63,6 +64,14 @@ func (c *cli) runCommand() *cobra.Command {
 	f.BoolVar(&watch, "watch", false, "be the watcher of a pair")
 	_ = f.MarkHidden("watch") // it is there
 	return cmd
+}
+
+// separator stands before the next parameter of a URL.
+func separator(engineURL string) string {
+	if strings.Contains(engineURL, "?") {
+		return "&"
+	}
+	return "?"
 }
 
 // childInput is what the command reads: ours, but for a terminal, which

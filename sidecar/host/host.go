@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -141,9 +142,7 @@ func (h *Host) once(ctx context.Context, verb, path string, header http.Header, 
 	if err != nil {
 		return nil, err
 	}
-	for k, v := range header {
-		r.Header[k] = v
-	}
+	maps.Copy(r.Header, header)
 	if host := header.Get("Host"); host != "" {
 		r.Host = host
 		r.Header.Del("Host")

@@ -151,7 +151,7 @@ func (h *Host) Await(ctx context.Context, id engine.ID) (o *engine.Outcome, ok b
 	n := h.mu.promises[id]
 	delete(h.mu.promises, id)
 	h.mu.Unlock()
-	if n == nil || n.s.inv.Check() != nil {
+	if n == nil {
 		return nil, false, nil
 	}
 	o, err = n.wait(ctx)
