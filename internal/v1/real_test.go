@@ -154,6 +154,11 @@ func TestTopicsOverREST(t *testing.T) {
 	do(400, "POST", "/v1/topics/x/publish", "{")
 	do(204, "DELETE", a+"/subscriptions/s%2F1", "")
 	do(404, "DELETE", a+"/subscriptions/s%2F1", "")
+	do(204, "PUT", a+"/subscriptions/s", `{"topic": "x", "method": "Add"}`)
+	do(204, "DELETE", a, "")
+	if got, _ := do(200, "GET", "/v1/topics/x", ""); got != `{"items":[]}` {
+		t.Errorf("a purged actor still has %s", got)
+	}
 	if got, _ := do(200, "GET", "/v1/types", ""); !strings.Contains(got, `{"name":"Add","input":{"type":"integer"},"output":{"type":"integer"}}`) {
 		t.Errorf("types %s", got)
 	}
