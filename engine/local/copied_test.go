@@ -25,10 +25,10 @@ type threeHosts struct {
 	dir     string
 	file    [4]string // the configuration, as each host sees it
 	proxies [4][4]*faultnet.Proxy
-	engines [4]*Engine
 }
 
 func newThreeHosts(t *testing.T) *threeHosts {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "copies") //nolint:usetesting // t.TempDir may be too long for a socket
 	if err != nil {
 		t.Fatal(err)
