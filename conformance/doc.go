@@ -7,7 +7,6 @@
 // outlives all that a test kills. Cases that allow for a fault of the SDK say so.
 //
 // The tests of application_test.go play the runtime and need none: they pin what
-// the SDK answers to a runtime and asks of it. Those of suite_test.go run the cases,
-// and kill either of a pair; they need the command pawl run, and are skipped, with
-// a line that says so, by a pawl without it.
+// the SDK answers to a runtime and asks of it. Those of suite_test.go run the cases
+// on pawl run, alone and across processes, and kill either of a pair.
 package conformance

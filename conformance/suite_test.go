@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os/exec"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -21,16 +21,6 @@ const actorTypes = "Echo,Lively,Refusing,Counter,Peer,Slow,Tail,Clock,Listener,S
 // together is how soon the end of one of a pair has ended the other.
 const together = time.Second
 
-// needsRun skips a test where the command pawl cannot run applications.
-func needsRun(t *testing.T) string {
-	t.Helper()
-	pawl := rig.Pawl(t)
-	if help, err := exec.CommandContext(t.Context(), pawl, "run", "--help").Output(); err != nil || !strings.Contains(string(help), "--actors") {
-		t.Skip("this pawl has no command run: the SDK is not run on it")
-	}
-	return pawl
-}
-
 // alone starts one component that hosts the actors and runs the cases, on an
 // engine of its own.
 func alone(t *testing.T, w *rig.Witness) (*rig.Process, rig.App) {
@@ -41,7 +31,7 @@ func alone(t *testing.T, w *rig.Witness) (*rig.Process, rig.App) {
 // aloneOn is alone with a data directory that may have had a life before.
 func aloneOn(t *testing.T, w *rig.Witness, data string) (*rig.Process, rig.App) {
 	t.Helper()
-	pawl := needsRun(t)
+	pawl := rig.Pawl(t)
 	dir := filepath.Join(rig.Root(t), "conformance", "js")
 	rig.NPM(t, dir)
 	engine := url.URL{Scheme: "local", Opaque: (&url.URL{Path: data}).EscapedPath()}
@@ -53,10 +43,36 @@ func aloneOn(t *testing.T, w *rig.Witness, data string) (*rig.Process, rig.App) 
 // TestSDK runs every case on the published SDK.
 func TestSDK(t *testing.T) {
 	_, app := alone(t, rig.NewWitness(t))
-	runCases(t, app)
+	runCases(t, app, nil)
 }
 
-func runCases(t *testing.T, app rig.App) {
+// TestSDKAcrossProcesses runs every case in one process and its actors in two
+// others, on one server.
+func TestSDKAcrossProcesses(t *testing.T) {
+	pawl, w := rig.Pawl(t), rig.NewWitness(t)
+	dir := filepath.Join(rig.Root(t), "conformance", "js")
+	rig.NPM(t, dir)
+	data, err := os.MkdirTemp("", "pawl") //nolint:usetesting // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(data) })
+	server := rig.Start(t, "server", nil, pawl, "serve", "--app", "conformance", "--data", data, "--listen", "", "--durability", "process")
+	server.Listening(filepath.Join(data, "pawl.sock"))
+	run := func(name, script string, flags ...string) rig.App {
+		args := append([]string{"run", "--app", "conformance", "--engine", "pawl:" + data}, flags...)
+		return rig.Start(t, name, []string{w.Env()}, pawl, append(args, "--", "node", filepath.Join(dir, script))...).Ready()
+	}
+	run("actors", "actors.js", "--actors", actorTypes, "--service", "actors")
+	run("more actors", "actors.js", "--actors", actorTypes, "--service", "actors")
+	runCases(t, run("cases", "suite.js", "--service", "cases"), map[string]string{
+		"calls/activate-and-remove": "removing an actor that lives in another process leaves its instance alive there",
+	})
+}
+
+// runCases runs every case, but for those of which it is known why they fail.
+func runCases(t *testing.T, app rig.App, known map[string]string) {
+	t.Helper()
 	var names []string
 	list := request(t, http.DefaultClient, http.MethodGet, app.URL()+"/cases", "")
 	if err := json.Unmarshal([]byte(list.body), &names); err != nil || len(names) == 0 {
@@ -64,6 +80,9 @@ func runCases(t *testing.T, app rig.App) {
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
+			if why, ok := known[name]; ok {
+				t.Skip(why)
+			}
 			if got := request(t, http.DefaultClient, http.MethodPost, app.URL()+"/cases/"+name, ""); got.status != http.StatusOK {
 				t.Error(got.body)
 			}

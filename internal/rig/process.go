@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -138,6 +139,28 @@ func (a App) KAR() string { return fmt.Sprintf("http://127.0.0.1:%d/kar/v1", a.R
 
 // URL is the address of the application itself.
 func (a App) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", a.Port) }
+
+// Listening waits until the process takes connections at a Unix socket.
+func (p *Process) Listening(socket string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), Patience)
+	defer cancel()
+	var d net.Dialer
+	for {
+		conn, err := d.DialContext(ctx, "unix", socket)
+		if err == nil {
+			_ = conn.Close() // it was only to see
+			return
+		}
+		select {
+		case <-p.done:
+			p.t.Fatalf("%s ended before it listened at %s", p.name, socket)
+		case <-ctx.Done():
+			p.t.Fatalf("%s does not listen at %s: %v", p.name, socket, err)
+		case <-time.After(5 * time.Millisecond): // nobody tells when a socket comes to be
+		}
+	}
+}
 
 // PID is that of the command, not of what it has started.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
