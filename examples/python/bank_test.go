@@ -8,13 +8,22 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pawl-go/pawl/internal/rig"
 )
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	rig.Clean()
+	os.Exit(code)
+}
 
 // runtime plays the part of a runtime with one application: state in a map, and
 // calls passed on as they come. It keeps what it was asked.
@@ -181,4 +190,31 @@ func TestBankAsksItsRuntime(t *testing.T) {
 	if fmt.Sprint(r.calls) != fmt.Sprint(want) {
 		t.Errorf("it asked %q, want %q", r.calls, want)
 	}
+}
+
+// TestBankOnPawl runs the bank as its README says, kills it, and runs it again.
+func TestBankOnPawl(t *testing.T) {
+	engine := url.URL{Scheme: "local", Opaque: (&url.URL{Path: t.TempDir()}).EscapedPath()}
+	start := func() (*rig.Process, rig.App) {
+		p := rig.Start(t, "bank", nil, rig.Pawl(t), "run", "--app", "bank", "--actors", "Account", "--engine", engine.String(),
+			"--", rig.Python(t), "-B", filepath.Join(rig.Root(t), "examples", "python", "bank.py"))
+		return p, p.Ready()
+	}
+	p, app := start()
+	call := func(path, body, want string) {
+		t.Helper()
+		got := ask(t, "POST", app.KAR()+"/actor/Account/"+path, body)
+		if got.status != http.StatusOK || !strings.Contains(strings.ReplaceAll(got.body, " ", ""), want) {
+			t.Errorf("%s %s: %+v, want %s", path, body, got, want)
+		}
+	}
+	call("ann/call/deposit", "[10]", `{"value":10}`)
+	call("ann/call/transfer", `["bob",4]`, `{"value":4}`)
+	call("ann/call/total", `["bob"]`, `{"value":10}`)
+	call("ann/call/withdraw", "[99]", `"message":"annhasonly6"`)
+	p.Kill()
+	rig.Gone(t, app.PID, time.Second)
+	_, app = start()
+	call("ann/call/balance", "[]", `{"value":6}`)
+	call("ann/call/total", `["bob"]`, `{"value":10}`)
 }
