@@ -15,6 +15,7 @@ type app struct {
 	runtime string
 	mu      sync.Mutex
 	live    map[string]bool
+	gone    int           // deactivations
 	holds   chan struct{} // closed when hold runs
 	held    sync.Once
 	release chan struct{} // hold runs until it is closed
@@ -71,6 +72,7 @@ func (a *app) deactivate(_ http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.live, r.PathValue("id"))
+	a.gone++
 }
 
 // call calls a method from one that runs.
@@ -193,6 +195,11 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 			os.Exit(7)
 		}
 		value("alive", nil)
+	case "deactivated":
+		a.mu.Lock()
+		n := a.gone
+		a.mu.Unlock()
+		value(n, nil)
 	case "pid":
 		value(os.Getpid(), nil)
 	default:

@@ -231,7 +231,9 @@ func TestState(t *testing.T) {
 	p.want("GET", s, ``, 200, `{}`)
 	p.want("POST", thing+"s/call/count", `[]`, 200, `{"value":1}`)
 	p.want("POST", thing+"s/call/count", `[]`, 200, `{"value":2}`)
+	p.want("POST", thing+"s/call/deactivated", ``, 200, `{"value":0}`)
 	p.want("DELETE", thing+"s", ``, 202, `OK`)
+	p.want("POST", thing+"s/call/deactivated", ``, 200, `{"value":1}`)
 	p.want("POST", thing+"s/call/count", `[]`, 200, `{"value":1}`)
 }
 

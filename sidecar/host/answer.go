@@ -123,3 +123,15 @@ func For(c *runtime.Component, kind string, array []byte) []byte {
 	}
 	return array
 }
+
+// Knows reports whether a living component hosts the type as one of ours.
+func Knows(c *runtime.Component, kind string) bool {
+	for _, m := range c.Session().Members() {
+		for _, t := range m.Types {
+			if t.Name == kind && t.Identity == Identity {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
@@ -25,12 +26,20 @@ type instance struct {
 	stateless
 	host  *Host
 	actor engine.Actor
+	made  bool // the application has it
 }
+
+// MethodDeactivate has the application let go of an actor, wherever it is; no
+// method of an application has such a name.
+const MethodDeactivate = "\x00deactivate"
 
 var _ runtime.Instance = (*instance)(nil)
 
 // Activate has the application make the actor, if it has not.
 func (i *instance) Activate(inv *runtime.Invocation) error {
+	if inv.Method() == MethodDeactivate {
+		return nil
+	}
 	s := i.host.open(inv)
 	defer s.close()
 	a, err := i.host.do(inv, http.MethodGet, actorPath(i.actor, "", s.name), nil, nil)
@@ -43,11 +52,23 @@ func (i *instance) Activate(inv *runtime.Invocation) error {
 	if f := a.thrown(); f != nil {
 		return &runtime.FailureError{Failure: f}
 	}
+	i.made = true
 	return nil
 }
 
 // Invoke runs a method.
 func (i *instance) Invoke(inv *runtime.Invocation, _ *runtime.Method, payload []byte) runtime.Result {
+	if inv.Method() == MethodDeactivate {
+		i.host.Forget(inv, i.actor)
+		i.made = false
+		return runtime.Result{}
+	}
+	if !i.made {
+		if err := i.Activate(inv); err != nil {
+			f, _ := errors.AsType[*runtime.FailureError](err) // it gives no other
+			return runtime.Result{Failure: f.Failure}
+		}
+	}
 	s := i.host.open(inv)
 	defer s.close()
 	header := http.Header{"Content-Type": {"application/kar+json"}}

@@ -228,15 +228,24 @@ func (h *Handler) open() error {
 	return nil
 }
 
+// forgetTimeout is how long a deletion waits for its turn on the actor.
+const forgetTimeout = 10 * time.Second
+
 // forget deactivates an actor and drops what is recorded of it.
 func (h *Handler) forget(w http.ResponseWriter, r *http.Request, a engine.Actor) error {
 	if h.host.Running(a) != nil {
 		return refuse(http.StatusConflict, "a method of "+a.String()+" runs; delete the actor when it has ended")
 	}
+	if host.Knows(h.comp, a.Type) {
+		ctx, cancel := context.WithTimeout(r.Context(), forgetTimeout)
+		defer cancel()
+		if _, err := h.comp.Call(ctx, runtime.Call{To: a, Method: host.MethodDeactivate}); err != nil {
+			return err
+		}
+	}
 	if err := h.comp.Session().Operator().Purge(r.Context(), a); err != nil {
 		return err
 	}
-	h.host.Forget(context.WithoutCancel(r.Context()), a)
 	text(w, http.StatusAccepted, "OK")
 	return nil
 }
