@@ -116,11 +116,11 @@ func (a *automatic) carryOut(out elect.Output, err error) {
 
 // decide does what is for the elected host to do.
 func (a *automatic) decide(now time.Time) {
+	elected := a.elector.Leader() == a.q.host.cfg.Self
+	ended := a.watch(elected)
 	a.q.mu.Lock()
 	s := a.q.mu.core.Status()
 	a.q.mu.Unlock()
-	elected := a.elector.Leader() == s.Self
-	a.watch(elected, now)
 	source := s.Source != 0 || s.Followed != 0
 	switch {
 	case source:
@@ -130,9 +130,15 @@ func (a *automatic) decide(now time.Time) {
 	}
 	switch {
 	case !elected || a.attempt != nil:
+	case ended && !source: // also one that has promises, and a disk that takes no epoch
+		a.silent = now // if nobody takes the office it is tried again
+		a.pass(a.next(), now)
 	case s.Source != 0 && s.Source != s.Self:
 		a.pass(s.Source, now)
-	case !source && now.Sub(a.silent) >= a.timeout:
+	case source || now.Sub(a.silent) < a.timeout:
+	case s.Last.Epoch.IsZero() && a.q.cfg.Replica.Master != 0:
+		a.pass(a.next(), now) // the master begins; or this host is new, and others are not
+	default:
 		a.begin()
 	}
 }
@@ -149,25 +155,23 @@ func (a *automatic) begin() {
 	})
 }
 
-// watch ends an attempt of a host that is not elected any more, and notes the end of
-// one.
-func (a *automatic) watch(elected bool, now time.Time) {
+// watch ends an attempt of a host that is not elected any more, and says whether one
+// has ended. Whether it has come to anything shows in who is the source.
+func (a *automatic) watch(elected bool) (ended bool) {
 	if a.attempt == nil {
-		return
+		return false
 	}
 	select {
-	case err := <-a.attempt:
+	case <-a.attempt:
 		a.cancel()
 		a.attempt = nil
-		if err != nil && elected {
-			a.silent = now // if nobody takes the office it is tried again
-			a.pass(a.next(), now)
-		}
+		return true
 	default:
-		if !elected {
-			a.cancel()
-		}
 	}
+	if !elected {
+		a.cancel()
+	}
+	return false
 }
 
 // next is the host with the next higher id that is connected, or the lowest one; 0:
