@@ -38,7 +38,7 @@ func Queue(ctx context.Context, o QueueOptions) (*rounds.Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bench queue: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	jobs := journals.Jobs([]journals.System{journals.Pawl(), journals.Bare()}, dir, o.Duration)
 	jobs = append(jobs, o.tailing(dir), o.opening(dir))
 	r, err := rounds.Run(ctx, "queue, one host", jobs, o.Rounds, o.Progress)

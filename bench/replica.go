@@ -47,7 +47,7 @@ func Replica(ctx context.Context, o ReplicaOptions) (*rounds.Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bench replica: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	o.Dir = dir
 	jobs := []rounds.Job{
 		o.acknowledged(128), o.acknowledged(1024), o.windowed(128), o.windowed(1024), o.catchUp(1024),
@@ -273,7 +273,7 @@ func (o *ReplicaOptions) withConfig(n int, s core.Strategy, touch func(*replica.
 		if err != nil {
 			return f, err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 		r := &replicas{dir: dir, strategy: s, touch: touch, hosts: make([]*replica.Host, n), addrs: make([]string, n)}
 		defer func() {
 			for id := range n {

@@ -29,7 +29,7 @@ func (o *QueueOptions) tailing(dir string) rounds.Job {
 			if err != nil {
 				return rounds.Figure{}, err
 			}
-			defer os.RemoveAll(dir)
+			defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 			q, err := queue.Open(filepath.Join(dir, "q"), quietQueue())
 			if err != nil {
 				return rounds.Figure{}, err

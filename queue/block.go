@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -270,7 +271,7 @@ func (b *Block) Check(head CycleHead, visit func(BlockEntry) error) error {
 
 // of shows an entry of a block as others see it.
 func (e entry) of(cycle, seq uint32, off int64, p []byte) BlockEntry {
-	be := BlockEntry{Offset: off, More: e.more, End: e.kind == kindEnd, Payload: p[:len(p):len(p)]}
+	be := BlockEntry{Offset: off, More: e.more, End: e.kind == kindEnd, Payload: slices.Clip(p)}
 	if e.indexed() {
 		be.Index = NewIndex(cycle, seq)
 	}

@@ -110,7 +110,7 @@ func (w *work) with(s System, flushed bool, do func(*Journal) error) error {
 	if err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	j, err := s.Open(dir, flushed)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", s.Name, err)

@@ -48,15 +48,19 @@ func (r *Report) Print(w io.Writer) {
 			job = ""
 		}
 		last = f.Job
-		line := fmt.Sprintf("  %-16s %-20s %12s %10s %10s %12s", job, f.System,
-			number(f.OpsPerS, 0), number(f.P50, 2), number(f.P99, 2), number(f.CPUPerOp, 3))
-		for _, x := range r.Ratios {
-			if x.Job == f.Job && x.Against == f.System {
-				line += fmt.Sprintf("   %6s %6s %6s", number(x.Ops, 2), number(x.P50, 2), number(x.CPU, 2))
-			}
-		}
-		fmt.Fprintln(w, strings.TrimRight(line, " "))
+		fmt.Fprintf(w, "  %-16s %-20s %12s %10s %10s %12s%s\n", job, f.System,
+			number(f.OpsPerS, 0), number(f.P50, 2), number(f.P99, 2), number(f.CPUPerOp, 3), r.against(f))
 	}
+}
+
+// against is the ratio to a figure, for its row.
+func (r *Report) against(f Figure) string {
+	for _, x := range r.Ratios {
+		if x.Job == f.Job && x.Against == f.System {
+			return fmt.Sprintf("   %6s %6s %6s", number(x.Ops, 2), number(x.P50, 2), number(x.CPU, 2))
+		}
+	}
+	return ""
 }
 
 func number(v float64, digits int) string {
