@@ -42,6 +42,7 @@ func (h *harness) Fail(t *testing.T, s engine.Session) {
 	if err := h.server.Fail(s.Number()); err != nil {
 		t.Fatal(err)
 	}
+	<-s.Fenced() // it has heard of it: a dead process does nothing any more
 }
 
 // connect serves an engine, and gives it as a client sees it.
@@ -78,7 +79,7 @@ func serve(t *testing.T, eng engine.Engine, network string, cfg remote.ServerCon
 		}
 		return s, "pawl://" + l.Addr().String() + "?token_file=" + file
 	}
-	dir, err := os.MkdirTemp("", "pawl") // a socket's path is short
+	dir, err := os.MkdirTemp("", "pawl") //nolint:usetesting // a socket's path is short, a test's directory is not
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ const childURL = "PAWL_REMOTE_TEST_CHILD"
 func TestMain(m *testing.M) {
 	if url := os.Getenv(childURL); url != "" {
 		if err := child(url); err != nil {
-			fmt.Println("error:", err)
+			fmt.Fprintln(os.Stdout, "error:", err)
 			os.Exit(1)
 		}
 		return
@@ -42,12 +42,12 @@ func child(url string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("joined")
+	fmt.Fprintln(os.Stdout, "joined")
 	d := <-h.delivered
-	fmt.Println("delivered")
+	fmt.Fprintln(os.Stdout, "delivered")
 	bufio.NewScanner(os.Stdin).Scan()
 	_, err = s.Finish(engine.Attempt{ID: d.Request.ID, Step: 1, N: 1}, &engine.Effects{}, &engine.Outcome{})
-	fmt.Println("finished:", engine.CodeOf(err))
+	fmt.Fprintln(os.Stdout, "finished:", engine.CodeOf(err))
 	return nil
 }
 

@@ -96,7 +96,7 @@ func (s *Server) Serve(l net.Listener, token string) {
 			}
 			if err != nil {
 				s.cfg.Logger.Warn("engine server: accept", "address", l.Addr().String(), "error", err)
-				time.Sleep(10 * time.Millisecond) //nolint:forbidigo // out of descriptors: there is no event to wait for
+				time.Sleep(10 * time.Millisecond) // out of descriptors: there is no event to wait for
 				continue
 			}
 			if s.track(c) {
