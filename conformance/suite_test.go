@@ -43,7 +43,7 @@ func aloneOn(t *testing.T, w *rig.Witness, data string) (*rig.Process, rig.App) 
 // TestSDK runs every case on the published SDK.
 func TestSDK(t *testing.T) {
 	_, app := alone(t, rig.NewWitness(t))
-	runCases(t, app, nil)
+	runCases(t, app)
 }
 
 // TestSDKAcrossProcesses runs every case in one process and its actors in two
@@ -65,13 +65,11 @@ func TestSDKAcrossProcesses(t *testing.T) {
 	}
 	run("actors", "actors.js", "--actors", actorTypes, "--service", "actors")
 	run("more actors", "actors.js", "--actors", actorTypes, "--service", "actors")
-	runCases(t, run("cases", "suite.js", "--service", "cases"), map[string]string{
-		"calls/activate-and-remove": "removing an actor that lives in another process leaves its instance alive there",
-	})
+	runCases(t, run("cases", "suite.js", "--service", "cases"))
 }
 
-// runCases runs every case, but for those of which it is known why they fail.
-func runCases(t *testing.T, app rig.App, known map[string]string) {
+// runCases runs every case.
+func runCases(t *testing.T, app rig.App) {
 	t.Helper()
 	var names []string
 	list := request(t, http.DefaultClient, http.MethodGet, app.URL()+"/cases", "")
@@ -80,9 +78,6 @@ func runCases(t *testing.T, app rig.App, known map[string]string) {
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			if why, ok := known[name]; ok {
-				t.Skip(why)
-			}
 			if got := request(t, http.DefaultClient, http.MethodPost, app.URL()+"/cases/"+name, ""); got.status != http.StatusOK {
 				t.Error(got.body)
 			}

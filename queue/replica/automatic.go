@@ -162,7 +162,7 @@ func (a *automatic) watch(elected bool) (ended bool) {
 		return false
 	}
 	select {
-	case <-a.attempt:
+	case <-a.attempt: //nolint:errcheck // who is the source says whether it came to anything
 		a.cancel()
 		a.attempt = nil
 		return true

@@ -115,7 +115,7 @@ func (t *Tenure) Wait(ctx context.Context, i queue.Index) error {
 	w := q.mu.counting.add(i)
 	q.mu.Unlock()
 	select {
-	case <-w.end:
+	case <-w.end: //nolint:errcheck // what has become of the tenure says it, below
 	case <-t.over:
 	case <-ctx.Done():
 	}
