@@ -157,22 +157,29 @@ func (n *Node) receiveLane(conn net.Conn, who wire.Identity, reply replyFunc) er
 		l.attachLane(i, conn)
 		return nil
 	}
-	return l.reattach(s, conn, who.Received, reply)
+	return l.reattach(s, conn, who, reply)
 }
 
 // reattach gives a lane of a link that is up the connection that the peer has dialled
-// for it. received is what the peer says has arrived of the lane. The link is not
-// over before this is: what the lane has lost is counted with it once.
-func (l *link) reattach(s *stream, conn net.Conn, received uint64, reply replyFunc) error {
+// for it. The link is not over before this is: what the lane has lost is counted with
+// it once. A dial that the peer has given up for a later one is refused: what it says
+// has arrived is no longer so.
+func (l *link) reattach(s *stream, conn net.Conn, who wire.Identity, reply replyFunc) error {
 	if !l.begin() {
 		return reply(wire.NoSuchLink, 0, wire.LinkID{}, 0)
 	}
 	defer l.work.Done()
+	s.reattach.Lock()
+	defer s.reattach.Unlock()
+	if who.Dial <= s.dialsSeen {
+		return reply(wire.NoSuchLink, 0, wire.LinkID{}, 0)
+	}
+	s.dialsSeen = who.Dial
 	if s.detach(nil) { // the peer knows already that it is lost
 		l.laneLost(s, errors.New("the peer has dialled it again"))
 	}
 	s.users.Wait()
-	s.noteLoss(received)
+	s.noteLoss(who.Received)
 	if err := reply(wire.Welcome, 0, l.id, s.received.Load()); err != nil {
 		return err
 	}

@@ -164,7 +164,8 @@ func (n *Node) redialOnce(l *link, s *stream) error {
 	ctx, cancel := context.WithTimeout(l.ctx, n.cfg.Timing.Dial)
 	defer cancel()
 	id := n.identity(s.index+1, l.peer.id)
-	id.Link, id.Received = l.id, s.received.Load()
+	s.dials++
+	id.Link, id.Received, id.Dial = l.id, s.received.Load(), s.dials
 	conn, who, err := n.dialStream(ctx, n.addrOf(l), id, func() bool { return true })
 	if err != nil {
 		return err

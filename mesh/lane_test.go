@@ -47,7 +47,7 @@ func TestLaneDialledAfterItsLink(t *testing.T) {
 	defer ours.Close()
 	defer theirs.Close()
 	var verdict wire.Verdict
-	err = l.reattach(s, ours, 0, func(v wire.Verdict, _ uint64, _ wire.LinkID, _ uint64) error {
+	err = l.reattach(s, ours, wire.Identity{Dial: 1}, func(v wire.Verdict, _ uint64, _ wire.LinkID, _ uint64) error {
 		verdict = v
 		return nil
 	})
@@ -81,5 +81,45 @@ func TestLaneDialledTwice(t *testing.T) {
 	}
 	if _, err := theirs.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the other one is open: %v", err)
+	}
+}
+
+// A dial that its peer has given up for a later one, and that is answered after that,
+// changes nothing: what it says has arrived was right before the lane went on.
+func TestStaleDialOfALane(t *testing.T) {
+	a, _ := pair(t)
+	l := acceptedLink(t, a)
+	s := l.lanes[0]
+	dial := func(number uint64) (verdict wire.Verdict, theirs net.Conn) {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { ours.Close(); theirs.Close() })
+		err := l.reattach(s, ours, wire.Identity{Dial: number}, func(v wire.Verdict, _ uint64, _ wire.LinkID, _ uint64) error {
+			verdict = v
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return verdict, theirs
+	}
+	if v, _ := dial(2); v != wire.Welcome {
+		t.Fatalf("the later dial: %v", v)
+	}
+	s.mu.Lock()
+	has := s.conn
+	s.sent += 7 // on it, and handled
+	s.mu.Unlock()
+	before := a.Counters().Dropped[ReasonLost]
+	if v, _ := dial(1); v != wire.NoSuchLink {
+		t.Errorf("the stale dial: %v", v)
+	}
+	s.mu.Lock()
+	if s.conn != has {
+		t.Error("the stale dial has taken the lane")
+	}
+	s.sent -= 7
+	s.mu.Unlock()
+	if lost := a.Counters().Dropped[ReasonLost]; lost != before {
+		t.Errorf("%d lost before, %d after", before, lost)
 	}
 }

@@ -43,6 +43,10 @@ type stream struct {
 	asm   sendq.Assembler
 	// The reader's own.
 	recent recent
+
+	dials     uint64     // of it by this node, so far; redialLane's own
+	reattach  sync.Mutex // held while a dial of it is answered
+	dialsSeen uint64     // the latest dial by the peer that was answered; guarded by reattach
 }
 
 const controlStream = -1

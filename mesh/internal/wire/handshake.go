@@ -89,6 +89,7 @@ type Identity struct {
 	Lanes       uint16 // on which the sender sends
 	LastLink    LinkID // the last link with this peer that was up
 	Received    uint64 // messages taken from LastLink; for a lane, from it in Link
+	Dial        uint64 // for a lane: which dial of it this is, from 1; one after a later one is stale
 }
 
 // AppendIdentity appends it.
@@ -105,13 +106,15 @@ func AppendIdentity(dst []byte, id Identity) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, id.Stream)
 	dst = binary.LittleEndian.AppendUint16(dst, id.Lanes)
 	dst = append(dst, id.LastLink[:]...)
-	return binary.LittleEndian.AppendUint64(dst, id.Received)
+	dst = binary.LittleEndian.AppendUint64(dst, id.Received)
+	return binary.LittleEndian.AppendUint64(dst, id.Dial)
 }
 
 func (r *reader) identity() Identity {
 	id := Identity{
 		Node: string(r.name()), Incarnation: r.u64(), Addr: string(r.name()), Observer: r.u8()&1 != 0,
 		Target: string(r.name()), Link: r.link(), Stream: r.u16(), Lanes: r.u16(), LastLink: r.link(), Received: r.u64(),
+		Dial: r.u64(),
 	}
 	if id.Node == "" || id.Lanes == 0 || id.Lanes > MaxLanes {
 		r.bad = true

@@ -93,7 +93,7 @@ func TestControlRoundTrip(t *testing.T) {
 
 func TestIdentityRoundTrip(t *testing.T) {
 	a := Reception{Verdict: Stale, Known: 9, Identity: Identity{
-		Node: "n", Incarnation: 5, Addr: "h:1", Observer: true, Target: "m", Link: LinkID{1}, Stream: 3, Lanes: 4, LastLink: LinkID{2}, Received: 8,
+		Node: "n", Incarnation: 5, Addr: "h:1", Observer: true, Target: "m", Link: LinkID{1}, Stream: 3, Lanes: 4, LastLink: LinkID{2}, Received: 8, Dial: 9,
 	}}
 	b := AppendReception(nil, a)
 	for _, newer := range [][]byte{b, append(bytes.Clone(b), 1, 2, 3)} {
