@@ -99,7 +99,7 @@ type state struct {
 	result *Result
 
 	// Of the life that runs now.
-	name    string
+	name    string // of its host
 	started time.Time
 	flying  map[int]bool
 	fresh   bool // it has given a new answer

@@ -21,7 +21,8 @@ import (
 // names are those of the hosts, in the order in which they take over.
 var names = [...]string{"one", "two", "three"}
 
-// patience is how long a take-over may take: another host may just be starting.
+// patience is how long a host may take to be there, and then to take over: another
+// whose promise it needs may just be starting.
 const patience = 20 * time.Second
 
 // Hosts are three hosts. Their methods are for one goroutine.
@@ -140,13 +141,13 @@ func (h *Hosts) Next(ctx context.Context, job crash.Job) (*crash.Life, error) {
 // takeOver asks the host that is to be the source. One that was started a moment ago
 // may have no socket yet, and nothing tells when it has.
 func (h *Hosts) takeOver(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	name, life := names[h.source], h.standbys[h.source]
 	host, _ := h.file.Host(name)
 	client := control.NewClient(h.file.ControlPath(host))
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
+	late := time.NewTimer(patience)
+	defer late.Stop()
 	for {
 		_, err := client.TakeOver(ctx, "journal", false, patience)
 		if err == nil {
@@ -157,8 +158,10 @@ func (h *Hosts) takeOver(ctx context.Context) error {
 		}
 		select {
 		case <-again.C:
-		case <-ctx.Done():
+		case <-late.C:
 			return fmt.Errorf("host %s: %w", name, err)
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		case _, ok := <-life.Events: // a standby says nothing
 			if !ok {
 				h.standbys[h.source] = nil
