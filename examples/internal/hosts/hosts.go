@@ -2,10 +2,12 @@ package hosts
 
 import (
 	"context"
-	"crypto/rand"
+	secret "crypto/rand"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -51,16 +53,16 @@ func New(ctx context.Context, dir string) (*Hosts, error) {
 
 // configure writes the file of the hosts, and reads it.
 func (h *Hosts) configure(ctx context.Context) error {
-	if err := os.WriteFile(h.path("secret"), []byte(rand.Text()), 0o600); err != nil {
+	if err := os.WriteFile(h.path("secret"), []byte(secret.Text()), 0o600); err != nil {
+		return err
+	}
+	addresses, err := freeAddresses(ctx)
+	if err != nil {
 		return err
 	}
 	var rows strings.Builder
 	for i, name := range names {
-		address, err := freeAddress(ctx)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&rows, "  %s: { hostId: %d, connectUri: \"%s\" }\n", name, i+1, address)
+		fmt.Fprintf(&rows, "  %s: { hostId: %d, connectUri: %q }\n", name, i+1, addresses[i])
 	}
 	text := fmt.Sprintf(`context:
   baseSourcePath: %[1]q
@@ -76,7 +78,6 @@ queues:
 	if err := os.WriteFile(File(h.dir), []byte(text), 0o600); err != nil {
 		return err
 	}
-	var err error
 	h.file, err = config.Load(File(h.dir))
 	return err
 }
@@ -85,15 +86,25 @@ queues:
 // `pawl queue replication`.
 func File(dir string) string { return filepath.Join(dir, "hosts.yaml") }
 
-// freeAddress finds a port that nobody has. It is free again when a host takes it, and
-// between the lives of a host; one that somebody else takes meanwhile fails the run.
-func freeAddress(ctx context.Context) (string, error) {
+// freeAddresses finds ports that nobody has. They are free again when the hosts take
+// them, and between the lives of a host; one that somebody else takes meanwhile fails the
+// run. Where all of 127.0.0.0/8 is loopback, as on Linux, it is on an address there that
+// nobody else uses.
+func freeAddresses(ctx context.Context) (addresses [len(names)]string, err error) {
+	own := netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(254)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
 	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	for i := range addresses {
+		ln, err := lc.Listen(ctx, "tcp", netip.AddrPortFrom(own, 0).String())
+		if err != nil {
+			ln, err = lc.Listen(ctx, "tcp", "127.0.0.1:0")
+		}
+		if err != nil {
+			return addresses, err
+		}
+		defer ln.Close() // at the end, so that no two are the same
+		addresses[i] = ln.Addr().String()
 	}
-	return ln.Addr().String(), ln.Close()
+	return addresses, nil
 }
 
 func (h *Hosts) path(name string) string { return filepath.Join(h.dir, name) }
