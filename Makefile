@@ -12,8 +12,8 @@ ROUNDS ?= 20
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: ## the airline: 20,000 flights, 20 times kill -9, and a verdict
-	$(GO) run ./examples/flights/cmd/airline $(if $(SEED),--seed $(SEED))
+demo: ## the airline: 20,000 flights, 20 times kill -9, and a verdict; DURABILITY=replicated: on three hosts
+	$(GO) run ./examples/flights/cmd/airline $(if $(DURABILITY),--durability $(DURABILITY)) $(if $(SEED),--seed $(SEED))
 
 demo20: ## the demo for 20 seeds in both durabilities (about 25 minutes)
 	$(GO) build -o bin/airline ./examples/flights/cmd/airline

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 
 	"github.com/pawl-go/pawl"
@@ -38,8 +39,8 @@ func unitOf(flight pawl.Ref[*Flight]) int {
 }
 
 // open opens the airline on an engine, and starts it.
-func open(ctx context.Context, engine string, tower *Tower) (*pawl.App, error) {
-	app, err := pawl.Open(ctx, engine, pawl.Config{App: "airline"})
+func open(ctx context.Context, engine string, tower *Tower, logger *slog.Logger) (*pawl.App, error) {
+	app, err := pawl.Open(ctx, engine, pawl.Config{App: "airline", Logger: logger})
 	if err != nil {
 		return nil, fmt.Errorf("open airline: %w", err)
 	}
@@ -65,7 +66,7 @@ func Child(ctx context.Context, job crash.Job, report *crash.Reporter) error {
 			report.Again(unitOf(flight))
 		}
 	}}
-	app, err := open(ctx, job.Engine(), tower)
+	app, err := open(ctx, job.Engine(), tower, slog.Default())
 	if err != nil {
 		return err
 	}

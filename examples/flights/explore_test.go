@@ -2,6 +2,7 @@ package flights
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 
 	"github.com/pawl-go/pawl"
@@ -18,7 +19,7 @@ func TestExplore(t *testing.T) {
 	}
 	pawltest.Explore(t, func(w *pawltest.World) {
 		w.Start(func(ctx context.Context, engine string) (*pawl.App, error) {
-			return open(ctx, engine, &Tower{MilesPerMillisecond: 100})
+			return open(ctx, engine, &Tower{MilesPerMillisecond: 100}, slog.Default())
 		})
 		ctx := w.Context()
 		var flights []*pawl.Future[Log]

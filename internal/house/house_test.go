@@ -38,6 +38,8 @@ var arrows = map[string][]string{
 	"examples/orders":   {"examples/orders", "queue", "service"},
 	"examples/chat":     {"mesh", "mesh/gossip"}, // the mesh stands alone
 	"bench":             {"", "engine/...", "mesh", "queue/...", "bench/..."},
+
+	"examples/internal/hosts": {"examples/internal/crash", "queue/replica/config", "queue/replica/control"}, // it is the operator
 }
 
 // confined names modules of others that only some packages may import, and why.

@@ -161,3 +161,35 @@ func TestQuantile(t *testing.T) {
 		t.Errorf("in flight %d, least %d", sum, least)
 	}
 }
+
+// A standby does nothing until its turn has come, and goes on where it is told to.
+func TestAStandbyGoesOnWhereItIsToldTo(t *testing.T) {
+	const units, from = 20, 15
+	dir := t.TempDir()
+	life, err := Start(t.Context(), Job{App: "append", Dir: dir, Units: units, Standby: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := <-life.Events; e.Kind != "ready" {
+		t.Errorf("first of all it said %+v", e)
+	}
+	if written, err := os.ReadFile(filepath.Join(dir, "units")); err != nil || len(written) > 0 {
+		t.Errorf("before its turn it has done %q, %v", written, err)
+	}
+	if err := life.Begin(from); err != nil {
+		t.Fatal(err)
+	}
+	var answered []int
+	for e := range life.Events {
+		if e.Kind == "answered" {
+			answered = append(answered, e.Unit)
+		}
+	}
+	if err := life.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(answered)
+	if want := []int{15, 16, 17, 18, 19}; !slices.Equal(answered, want) {
+		t.Errorf("answered %v, want %v", answered, want)
+	}
+}

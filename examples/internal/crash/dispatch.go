@@ -14,6 +14,13 @@ import (
 func (j Job) Dispatch(ctx context.Context, report *Reporter, submit func(ctx context.Context, unit int) error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	if j.Standby {
+		select {
+		case j.From = <-report.from:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	size := j.Window
 	if size <= 0 {
 		size = 64

@@ -18,6 +18,9 @@
 //	  | -- PAWL_CRASH_JOB={...} ----------> |  the next life, from the lowest unit without answer
 //	  | <-------------------------- end --- |  every unit is answered
 //
+// With [Run.Next] a life can have begun before, as a standby that is told where to go on
+// when its turn has come: see package hosts.
+//
 // A later life also submits units again that were answered already: they carry
 // idempotency keys, and the application must not do them twice. Whether it did
 // is the application's to check, on its state, when the run is over.

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -18,10 +21,11 @@ const jobVariable = "PAWL_CRASH_JOB"
 type Job struct {
 	App        string // which of the program's applications
 	Dir        string // its data
-	Durability string // "process" or "disk"
+	Durability string // "process", "disk" or "replicated"
 	Tuning     string // more parameters for the engine, as in "checkpoint=1MiB"; may be empty
 	Trace      string // the file into which its engine records all that happens; "": off
 	From       int    // units below have been answered
+	Standby    bool   // From comes later, by Life.Begin
 	Units      int    // how many there are
 	Rate       int    // units submitted in a second; 0: as fast as Window allows
 	Window     int    // units in flight at most; 0: 64
@@ -70,8 +74,8 @@ func runChild(apps map[string]App, text string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	go dieWithParent()
-	report := &Reporter{w: os.Stdout}
+	report := &Reporter{w: os.Stdout, from: make(chan int, 1)}
+	go report.obey(os.Stdin)
 	if err := app(ctx, job, report); err != nil {
 		return err
 	}
@@ -79,10 +83,16 @@ func runChild(apps map[string]App, text string) error {
 	return nil
 }
 
-// dieWithParent ends this process when the parent's end of standard input is
-// closed: by the parent's death at the latest. Nobody waits for it: it lasts
-// as long as the process.
-func dieWithParent() {
-	_, _ = io.Copy(io.Discard, os.Stdin)
+// obey takes what the parent says, and ends this process when the parent's end of
+// standard input is closed: by the parent's death at the latest. Nobody waits for
+// it: it lasts as long as the process.
+func (r *Reporter) obey(stdin io.Reader) {
+	lines := bufio.NewScanner(stdin)
+	for lines.Scan() {
+		text, begin := strings.CutPrefix(lines.Text(), "from ")
+		if unit, err := strconv.Atoi(text); begin && err == nil {
+			r.from <- unit
+		}
+	}
 	os.Exit(3)
 }

@@ -27,9 +27,10 @@ type Life struct {
 	// Events brings the child's lines, and is closed at their end. The channel
 	// has no room: a child that nobody listens to comes to a halt.
 	Events <-chan Event
+	Name   string // for people, if there are several; Start leaves it empty
 
 	cmd    *exec.Cmd
-	stdin  io.Closer
+	stdin  io.WriteCloser
 	stderr *tail
 }
 
@@ -61,6 +62,15 @@ func Start(ctx context.Context, job Job) (*Life, error) {
 	events := make(chan Event)
 	go read(stdout, events)
 	return &Life{Events: events, cmd: cmd, stdin: stdin, stderr: stderr}, nil
+}
+
+// Begin tells a child whose job says Standby that its turn has come, and the lowest
+// unit without answer.
+func (l *Life) Begin(from int) error {
+	if _, err := fmt.Fprintf(l.stdin, "from %d\n", from); err != nil {
+		return fmt.Errorf("tell child %d to begin: %w", l.cmd.Process.Pid, err)
+	}
+	return nil
 }
 
 // Kill ends the process as kill -9 does. What it has written before can still

@@ -10,6 +10,8 @@ import (
 // Reporter is the child's side of the protocol. Each call is one write: when it
 // returns, the line outlives this process. Safe for concurrent use.
 type Reporter struct {
+	from chan int // where a standby begins; of the one value that comes
+
 	mu sync.Mutex
 	w  io.Writer
 }

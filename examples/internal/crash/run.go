@@ -16,6 +16,9 @@ type Run struct {
 	Early    float64       // share of kills that land while the program opens
 	Patience time.Duration // how long a life may give no sign; default 30 s
 	Watch    func(Moment)  // told after every event; may be nil
+
+	// Next brings the life that goes on, with the job that it has to do; Start if nil.
+	Next func(context.Context, Job) (*Life, error)
 }
 
 // Moment is the state of a run at an event.
@@ -35,12 +38,14 @@ const (
 
 // Kill is one kill of a run.
 type Kill struct {
-	Life     int           `json:"life"`      // which life it ended, from 1
-	At       time.Duration `json:"at_ns"`     // since the run began
-	Answered int           `json:"answered"`  // units answered by then
-	InFlight int           `json:"in_flight"` // units sent by that life and not answered
-	Early    bool          `json:"early"`     // it landed while the program opened
-	Resumed  int           `json:"resumed"`   // attempts that the lives after it began again
+	Life     int           `json:"life"`                // which life it ended, from 1
+	Host     string        `json:"host,omitempty"`      // the name of that life
+	NextHost string        `json:"next_host,omitempty"` // of the one that has given the first new answer
+	At       time.Duration `json:"at_ns"`               // since the run began
+	Answered int           `json:"answered"`            // units answered by then
+	InFlight int           `json:"in_flight"`           // units sent by that life and not answered
+	Early    bool          `json:"early"`               // it landed while the program opened
+	Resumed  int           `json:"resumed"`             // attempts that the lives after it began again
 	// Recovery is the time from the start of the next life to its first new
 	// answer; 0 if that life was killed before.
 	Recovery time.Duration `json:"recovery_ns"`
@@ -58,6 +63,9 @@ type Result struct {
 func (r Run) Do(ctx context.Context) (*Result, error) {
 	if r.Patience == 0 {
 		r.Patience = 30 * time.Second
+	}
+	if r.Next == nil {
+		r.Next = Start
 	}
 	s := &state{
 		Run:    r,
@@ -91,6 +99,7 @@ type state struct {
 	result *Result
 
 	// Of the life that runs now.
+	name    string // of its host
 	started time.Time
 	flying  map[int]bool
 	fresh   bool // it has given a new answer
@@ -102,10 +111,11 @@ func (s *state) live(ctx context.Context) (over bool, err error) {
 	s.flying, s.fresh, s.started = map[int]bool{}, false, time.Now()
 	job := s.Job
 	job.From = s.low
-	life, err := Start(ctx, job)
+	life, err := s.Next(ctx, job)
 	if err != nil {
 		return false, err
 	}
+	s.name = life.Name
 	s.tell(Event{Kind: Started})
 	over, killed, err := s.follow(ctx, life)
 	for e := range life.Events { // written before it died, so it counts
@@ -180,7 +190,7 @@ func (s *state) early() (<-chan time.Time, bool) {
 
 func (s *state) kill(life *Life, early bool) error {
 	s.result.Kills = append(s.result.Kills, Kill{
-		Life: s.lives, At: time.Since(s.began), Answered: s.result.Answered, InFlight: len(s.flying), Early: early,
+		Life: s.lives, Host: s.name, At: time.Since(s.began), Answered: s.result.Answered, InFlight: len(s.flying), Early: early,
 	})
 	return life.Kill()
 }
@@ -214,7 +224,7 @@ func (s *state) answered(unit int) {
 		s.low++
 	}
 	if n := len(s.result.Kills); !s.fresh && n > 0 && s.result.Kills[n-1].Life == s.lives-1 {
-		s.result.Kills[n-1].Recovery = time.Since(s.started)
+		s.result.Kills[n-1].Recovery, s.result.Kills[n-1].NextHost = time.Since(s.started), s.name
 	}
 	s.fresh = true
 }

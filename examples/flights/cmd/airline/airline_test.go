@@ -29,6 +29,7 @@ func TestFlagsAreChecked(t *testing.T) {
 		"cannot be negative":   {"--kills", "-1"},
 		"--durability \"ram\"": {"--durability", "ram"},
 		"-o \"xml\"":           {"-o", "xml"},
+		"--trace:":             {"--trace", "--durability", "replicated"},
 		"not empty":            {"--dir", full},
 		"not defined":          {"--speed", "3"},
 	} {
@@ -39,6 +40,14 @@ func TestFlagsAreChecked(t *testing.T) {
 	o, err := parseFlags([]string{"--dir", filepath.Join(full, "new"), "--flights", "20000", "--seed", "7"})
 	if err != nil || !o.keep || o.seed != 7 || !filepath.IsAbs(o.dir) {
 		t.Errorf("options %+v, %v", o, err)
+	}
+	o, err = parseFlags([]string{"--dir", filepath.Join(full, "new"), "--durability", "replicated"})
+	if err != nil || o.kills != 5 || o.trace {
+		t.Errorf("options of replicated %+v, %v", o, err)
+	}
+	o, err = parseFlags([]string{"--dir", filepath.Join(full, "new"), "--durability", "replicated", "--kills", "20"})
+	if err != nil || o.kills != 20 {
+		t.Errorf("options of replicated with kills %+v, %v", o, err)
 	}
 }
 
@@ -74,6 +83,26 @@ func TestReportTellsTheVerdict(t *testing.T) {
 	}
 	if got := text(); strings.Contains(got, "none lost") || !strings.Contains(got, "25 differences") || !strings.Contains(got, "and 5 more") {
 		t.Errorf("report of a bad run:\n%s", got)
+	}
+}
+
+// The demo on three hosts, in small.
+func TestDemoOnHosts(t *testing.T) {
+	o, err := parseFlags([]string{"--flights", "200", "--kills", "1", "--durability", "replicated", "--dir", filepath.Join(t.TempDir(), "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("seed %d", o.seed)
+	r, err := fly(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := r.print(&text, style{}); err != nil {
+		t.Fatal(err)
+	}
+	if !r.OK || r.Trace != nil || !strings.Contains(text.String(), "From the death of a host") {
+		t.Errorf("report %+v\n%s", r, text.String())
 	}
 }
 

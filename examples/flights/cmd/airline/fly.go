@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pawl-go/pawl/examples/flights"
 	"github.com/pawl-go/pawl/examples/internal/crash"
+	"github.com/pawl-go/pawl/examples/internal/hosts"
 	"github.com/pawl-go/pawl/spec/check"
 )
 
@@ -40,25 +42,35 @@ type recovery struct {
 }
 
 // fly runs the airline through its kills, and audits it.
-func fly(ctx context.Context, o options) (*report, error) {
+func fly(ctx context.Context, o options) (r *report, err error) {
 	show := newProgress(os.Stderr, o.flights, o.kills)
 	show.begin(o)
 	job := crash.Job{Dir: o.dir, Durability: o.durability, Rate: o.rate}
 	if o.trace {
 		job.Trace = filepath.Join(o.dir, "trace.jsonl")
 	}
-	result, err := flights.Run(ctx, crash.Run{Job: job, Kills: o.kills, Seed: o.seed, Watch: show.watch}, o.flights)
+	run := crash.Run{Job: job, Kills: o.kills, Seed: o.seed, Watch: show.watch}
+	engine := job.Engine
+	if o.durability == "replicated" {
+		var three *hosts.Hosts
+		if three, err = hosts.New(ctx, o.dir); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, three.Close()) }()
+		run.Next, engine = three.Next, func() string { return three.Engine(job) }
+	}
+	result, err := flights.Run(ctx, run, o.flights)
 	show.end()
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	verdict, err := flights.Audit(ctx, job.Engine(), o.flights)
+	verdict, err := flights.Audit(ctx, engine(), o.flights)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	all := result.Recoveries()
-	r := &report{
+	r = &report{
 		OK:   verdict.OK() && len(result.Kills) == o.kills,
 		Seed: o.seed, Durability: o.durability, Asked: o.kills,
 		Run: result, Verdict: verdict, AuditTime: time.Since(began),

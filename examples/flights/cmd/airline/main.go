@@ -3,7 +3,9 @@
 // actors have counted against the file.
 //
 //	go run ./examples/flights/cmd/airline --kills 20 --durability disk
+//	go run ./examples/flights/cmd/airline --durability replicated
 //
+// With the last it flies on three hosts, and kills the one that works.
 // It exits with 0 if nothing was lost and nothing doubled, with 1 if anything
 // was or the run failed, and with 2 for a mistake in its flags.
 package main
@@ -18,6 +20,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/pawl-go/pawl/examples/flights"
@@ -84,16 +87,24 @@ func parseFlags(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("airline", flag.ContinueOnError)
 	f.IntVar(&o.flights, "flights", 20_000, "how many flights of the file, 1 to 20000")
-	f.IntVar(&o.kills, "kills", 20, "how many times to kill the program")
+	f.IntVar(&o.kills, "kills", 20, "how many times to kill the program; 5 unless set with durability replicated")
 	f.IntVar(&o.rate, "rate", 800, "flights that depart in a second")
 	f.Uint64Var(&o.seed, "seed", 0, "of the moments of the kills; 0 draws one")
-	f.StringVar(&o.durability, "durability", "process", "process: survives kill -9; disk: a power cut too")
+	f.StringVar(&o.durability, "durability", "process", "process: survives kill -9; disk: a power cut too; replicated: the loss of one of three hosts")
 	f.StringVar(&o.dir, "dir", "", "directory for the data, new or empty (default a temporary one)")
 	f.BoolVar(&o.keep, "keep", false, "keep the data")
-	f.BoolVar(&o.trace, "trace", true, "record all that happens, and hold it to the semantics at the end")
+	f.BoolVar(&o.trace, "trace", true, "record all that happens, and hold it to the semantics at the end; not with durability replicated")
 	f.StringVar(&o.output, "o", "text", "text or json")
 	if err := f.Parse(args); err != nil {
 		return o, err
+	}
+	given := map[string]bool{}
+	f.Visit(func(g *flag.Flag) { given[g.Name] = true })
+	if o.durability == "replicated" {
+		if !given["kills"] {
+			o.kills = 5
+		}
+		o.trace = o.trace && given["trace"]
 	}
 	switch {
 	case f.NArg() > 0:
@@ -102,8 +113,10 @@ func parseFlags(args []string) (options, error) {
 		return o, fmt.Errorf("--flights %d: want 1 to 20000", o.flights)
 	case o.kills < 0 || o.rate < 0:
 		return o, errors.New("--kills and --rate cannot be negative")
-	case o.durability != "process" && o.durability != "disk":
-		return o, fmt.Errorf("--durability %q: want process or disk", o.durability)
+	case !slices.Contains([]string{"process", "disk", "replicated"}, o.durability):
+		return o, fmt.Errorf("--durability %q: want process, disk or replicated", o.durability)
+	case o.trace && o.durability == "replicated":
+		return o, errors.New("--trace: what a source did that came to count nowhere would stand in it too; leave it out with durability replicated")
 	case o.output != "text" && o.output != "json":
 		return o, fmt.Errorf("-o %q: want text or json", o.output)
 	}

@@ -56,8 +56,11 @@ func (r *report) kills(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%d times kill -9, in %.1f s. In flight at the kills: %d flights, %d at least; flown again from where they were: %d.\n",
 		len(r.Run.Kills), r.Run.Elapsed.Seconds(), inFlight, least, resumed)
 	if len(r.Run.Kills) > 0 {
-		fmt.Fprintf(b, "From the start of the program to its first new answer: %.0f ms in the median, %.0f ms at most.\n",
-			r.Recovery.P50, r.Recovery.Max)
+		from := "the start of the program to its first new answer"
+		if r.Durability == "replicated" {
+			from = "the death of a host to the first new answer of another"
+		}
+		fmt.Fprintf(b, "From %s: %.0f ms in the median, %.0f ms at most.\n", from, r.Recovery.P50, r.Recovery.Max)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/examples/internal/crash"
+	"github.com/pawl-go/pawl/examples/internal/hosts"
 )
 
 // style is how text is set: in colour on a terminal that wants it.
@@ -46,6 +47,10 @@ func newProgress(f *os.File, flights, kills int) *progress {
 }
 
 func (p *progress) begin(o options) {
+	if o.durability == "replicated" {
+		fmt.Fprintf(p.w, "Three hosts, each a process with its own data; one works, two stand by, and one of those takes over. To watch them:\n"+
+			"pawl queue replication status -c %s --host one\n", hosts.File(o.dir))
+	}
 	fmt.Fprintf(p.w, "%d flights, %d a second, %s durability; kill -9 %d times; seed %d\n",
 		o.flights, o.rate, o.durability, o.kills, o.seed)
 }
@@ -78,8 +83,12 @@ func (p *progress) kill(m crash.Moment) {
 	if p.terminal {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
-	fmt.Fprintf(p.w, "%6.2f s  %s %2d of %d  %4d in flight  back after %s\n",
-		k.At.Seconds(), p.red("kill -9"), p.told, p.kills, k.InFlight, p.bold(fmt.Sprintf("%.0f ms", milliseconds(k.Recovery))))
+	what, then := "", "back"
+	if k.Host != "" {
+		what, then = fmt.Sprintf("  host %-5s", k.Host), fmt.Sprintf("%-5s goes on", k.NextHost)
+	}
+	fmt.Fprintf(p.w, "%6.2f s  %s %2d of %d%s  %4d in flight  %s after %s\n",
+		k.At.Seconds(), p.red("kill -9"), p.told, p.kills, what, k.InFlight, then, p.bold(fmt.Sprintf("%.0f ms", milliseconds(k.Recovery))))
 	p.drawn = time.Time{}
 	if p.terminal {
 		p.draw(m)
