@@ -57,7 +57,7 @@ func TestDeathAtEachStep(t *testing.T) {
 	}
 }
 
-// killer is a cluster of three of which one host dies, over and over. Host 1 is the
+// killer is a cluster of three of which one host dies, once. Host 1 is the
 // source when an operation begins.
 type killer struct {
 	*cluster
