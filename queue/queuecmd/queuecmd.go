@@ -1,5 +1,5 @@
 // Package queuecmd is the command line of package queue: flags in, text out. All
-// but append, repair, serve and positions --remove only read; a queue may be open
+// but append, both repairs, serve and positions --remove only read; a queue may be open
 // for appending meanwhile. replication talks to a running serve.
 package queuecmd
 

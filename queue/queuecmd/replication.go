@@ -23,7 +23,7 @@ func (f *flags) replication() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(f.replicationStatus(), f.replicationSwitch(), f.replicationTakeOver())
+	c.AddCommand(f.replicationStatus(), f.replicationSwitch(), f.replicationTakeOver(), f.replicationRepair())
 	return c
 }
 

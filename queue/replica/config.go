@@ -68,6 +68,9 @@ type Config struct {
 	// BootID names this run of the machine's system, which decides whether what
 	// was not flushed can have been lost; nil asks the system.
 	BootID func() string
+
+	// dies is for tests: whether the host dies instead of an effect.
+	dies func(core.Effect) bool
 }
 
 // QueueConfig holds the settings of a replicated queue at this host.

@@ -9,8 +9,15 @@ import (
 	"github.com/pawl-go/pawl/queue/replica/core"
 )
 
+// errDied ends a replica whose test has it die.
+var errDied = errors.New("the host has died, for a test")
+
 // do carries out an effect. What it returns is the next event. mu is held.
 func (q *Queue) do(e core.Effect, pieces []piece) core.Event {
+	if dies := q.host.cfg.dies; dies != nil && dies(e) {
+		q.end(errDied)
+		return nil
+	}
 	switch e := e.(type) {
 	case core.Send:
 		q.send(e)

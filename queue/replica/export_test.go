@@ -9,6 +9,10 @@ import (
 // AppendMessage appends the frame of a message that has no entries.
 func AppendMessage(b []byte, m *core.Message) ([]byte, error) { return appendMessage(b, 0, m, nil) }
 
+// DieInstead has the queues of a host do nothing more from the first effect on that
+// is answered with true. Kill the host then.
+func (c *Config) DieInstead(of func(core.Effect) bool) { c.dies = of }
+
 // Kill ends a host as the death of its process would: nothing is written down as
 // safe any more. What the operating system has stays.
 func (h *Host) Kill() error {

@@ -92,7 +92,7 @@ func openQueue(h *Host, cfg QueueConfig) (*Queue, error) {
 	fail := func(err error) (*Queue, error) {
 		err = fmt.Errorf("open replicated queue %s: %w", cfg.Name, err)
 		if errors.Is(err, errBlock) {
-			err = fmt.Errorf("%w; look at it with `pawl queue verify`; if other hosts have the queue whole, remove %s, and it is copied anew", err, cfg.Dir)
+			err = fmt.Errorf("%w; look at it with `pawl queue verify`; if other hosts have the queue whole, `pawl queue replication repair %s`, and it is copied anew", err, cfg.Dir)
 		}
 		return nil, err
 	}
