@@ -7,10 +7,10 @@ SEED   ?=
 ROUNDS ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo20 test mutants race lint fmt race20 soak soak-queue soak-mesh histories bench fuzz spec sim clean
+.PHONY: help demo demo20 test mutants race lint fmt race20 soak soak-queue soak-mesh histories philosophers bench fuzz spec sim clean
 
 help: ## list these targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## the airline: 20,000 flights, 20 times kill -9, and a verdict; DURABILITY=replicated: on three hosts
 	$(GO) run ./examples/flights/cmd/airline $(if $(DURABILITY),--durability $(DURABILITY)) $(if $(SEED),--seed $(SEED))
@@ -56,6 +56,9 @@ soak-mesh: ## MESSAGES=10000000 between two nodes whose connections are killed a
 
 histories: ## what CLIENTS=8 are told over KILLS=1000 times kill -9 is linearizable
 	$(GO) run ./examples/histories --kills $(KILLS) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(SEED),--seed $(SEED))
+
+philosophers: ## five of them, in JavaScript, MEALS=100 each, with KILLS=20 times kill -9, and a verdict; needs node and npm
+	$(GO) run ./examples/philosophers/cmd/philosophers $(if $(MEALS),--meals $(MEALS)) $(if $(filter file,$(origin KILLS)),,--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 
 sim: ## 10,000 random programs with failures, on virtual time and a simulated disk; SEED=42 tells of one program
 	$(GO) test ./internal/sim/program -count=1 -timeout 60m -v -run 'TestPrograms$$' $(if $(SEED),-seed $(SEED),-programs 10000)

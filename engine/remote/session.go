@@ -48,6 +48,7 @@ func newSession(c *Client, h engine.Handler, w *wire.Welcome) *session {
 // end ends the session here: nothing it does counts any more.
 func (s *session) end() {
 	s.once.Do(func() {
+		s.stream.close() // before anyone hears of the end: the connection may outlive it by a little
 		s.cancel()
 		s.c.mu.Lock()
 		delete(s.c.sessions, s.number)

@@ -29,6 +29,8 @@ type stream struct {
 	last  uint64    // the number of the newest message
 	got   uint64    // the number of the newest frame taken
 	told  uint64    // got, as the other end was last told
+	// closed: what is posted from now on is dropped
+	closed bool
 }
 
 // message is a frame on its way. It is encoded by who sends it first.
@@ -43,9 +45,20 @@ type message struct {
 // errFencedByPeer ends a connection whose session is over.
 var errFencedByPeer = errors.New("the session has ended")
 
+// close has nothing queued any more; what is queued may still be sent.
+func (s *stream) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+}
+
 // post queues a message. It never blocks.
 func (s *stream) post(kind wire.Kind, value any, body []byte, after engine.Position) {
 	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
 	s.last++
 	s.queue = append(s.queue, message{seq: s.last, kind: kind, value: value, body: body, after: after})
 	s.mu.Unlock()

@@ -1,0 +1,27 @@
+package remote
+
+import (
+	"context"
+	"testing"
+
+	"github.com/pawl-go/pawl/engine/remote/wire"
+)
+
+// TestNothingIsPostedAfterTheEnd: a session that has ended sends nothing more, though
+// its connection is closed a little later. What ran in it returns at its end, and
+// such a result must not be taken for an outcome.
+func TestNothingIsPostedAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &session{c: &Client{sessions: map[uint64]*session{}}, fenced: make(chan struct{}), ctx: ctx, cancel: cancel}
+	s.stream.wake = make(chan struct{}, 1)
+	s.stream.post(wire.KindCall, nil, []byte("before"), 0)
+	s.end()
+	s.stream.post(wire.KindCall, nil, []byte("after"), 0)
+	m, ok := s.stream.pick()
+	if !ok || string(m.body) != "before" {
+		t.Errorf("picked %q, %v: what was posted before the end is lost", m.body, ok)
+	}
+	if m, ok := s.stream.pick(); ok {
+		t.Errorf("picked %q, posted after the end", m.body)
+	}
+}
