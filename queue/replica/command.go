@@ -76,7 +76,7 @@ func (r *results) fail(err error) {
 func (q *Queue) Switch(ctx context.Context, to HostID) error {
 	c, err := q.results.begin()
 	if err == nil {
-		q.deliver(core.Switch{ID: c.id, Target: to}, nil, 0)
+		q.deliver(core.Switch{ID: c.id, Target: to})
 		err = q.result(ctx, c)
 	}
 	if err != nil {
@@ -94,7 +94,7 @@ func (q *Queue) Switch(ctx context.Context, to HostID) error {
 func (q *Queue) TakeOver(ctx context.Context, force bool) ([]HostHold, error) {
 	c, err := q.results.begin()
 	if err == nil {
-		q.deliver(core.TakeOver{ID: c.id, Force: force}, nil, 0)
+		q.deliver(core.TakeOver{ID: c.id, Force: force})
 		err = q.result(ctx, c)
 	}
 	if err != nil {
@@ -114,7 +114,7 @@ func (q *Queue) result(ctx context.Context, c *command) error {
 	q.mu.Lock()
 	locked := q.mu.core.Admit()
 	q.mu.Unlock()
-	q.deliver(core.Cancel{ID: c.id}, nil, 0)
+	q.deliver(core.Cancel{ID: c.id})
 	if locked == nil {
 		return context.Cause(ctx)
 	}

@@ -12,7 +12,7 @@ import (
 
 // Version is the version of what is spoken: of frames, of messages and of control
 // entries. Hosts of different versions refuse each other.
-const Version = 1
+const Version = 2
 
 const (
 	helloMagic = "PAWLREPL"
