@@ -23,7 +23,7 @@ type frame struct {
 
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
-func newFrame() *frame { return frames.Get().(*frame) } //nolint:errcheck // nothing else is put there
+func newFrame() *frame { return frames.Get().(*frame) }
 
 // frameOf is a frame with a copy of what is sent.
 func frameOf(b []byte) *frame {
