@@ -37,7 +37,7 @@ type terminal struct {
 func open(t *testing.T, name string, port int) *terminal {
 	t.Helper()
 	term := &terminal{t: t, name: name, cmd: exec.CommandContext(t.Context(), os.Args[0]), lines: make(chan string, 1000)}
-	term.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=--port %d %s", variable, port, name))
+	term.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=--port %d --silence 30s %s", variable, port, name))
 	term.cmd.Stderr = os.Stderr
 	var err error
 	if term.in, err = term.cmd.StdinPipe(); err != nil {
