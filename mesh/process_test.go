@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/mesh"
 )
 
@@ -100,20 +100,19 @@ func (p *process) kill() {
 	}
 }
 
-func freeAddr(t *testing.T, host string) string {
+func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", host+":0") //nolint:noctx // it is closed at once
+	addresses, err := ports.Addresses(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return addresses[0]
 }
 
 // A process is killed with a call in flight and a monitor set: both end at once.
 // It is started again on its address, again and again.
 func TestKilledProcess(t *testing.T) {
-	addr := freeAddr(t, "127.0.0.1")
+	addr := freeAddr(t)
 	a := startTCP(t, "a", func(c *mesh.Config) { c.Timing = fast; c.Members = mesh.Static(mesh.Peer{ID: "b", Addr: addr}) })
 	rounds := 10
 	if testing.Short() {
@@ -173,7 +172,7 @@ func callSilent(t *testing.T, a *mesh.Node) <-chan error {
 // back as the same incarnation when it goes on.
 func TestHungProcess(t *testing.T) {
 	a := startTCP(t, "a", func(c *mesh.Config) { c.Timing = fast })
-	p := startProcess(t, "b "+freeAddr(t, "127.0.0.1")+" a="+a.Addr())
+	p := startProcess(t, "b "+freeAddr(t)+" a="+a.Addr())
 	if err := a.WaitForMembers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
