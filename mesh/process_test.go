@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/mesh"
 )
 
@@ -103,20 +103,19 @@ func (p *process) kill() {
 	}
 }
 
-func freeAddr(t *testing.T, host string) string {
+func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", host+":0") //nolint:noctx // it is closed at once
+	addresses, err := ports.Addresses(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return addresses[0]
 }
 
 // A process is killed with a call in flight and a monitor set: both end at once.
 // It is started again on its address, a hundred times.
 func TestKilledProcess(t *testing.T) {
-	addr := freeAddr(t, "127.0.0.1")
+	addr := freeAddr(t)
 	a := startTCP(t, "a", func(c *mesh.Config) {
 		c.Timing = fast
 		c.Timing.Silence = time.Minute // it is not by its silence that one who is killed is noticed
@@ -182,7 +181,7 @@ func TestCastToDeadProcess(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "hung": syscall.SIGSTOP} {
 		t.Run(name, func(t *testing.T) {
 			a := startTCP(t, "a", func(c *mesh.Config) { c.Timing = fast })
-			p := startProcess(t, "b "+freeAddr(t, "127.0.0.1")+" a="+a.Addr())
+			p := startProcess(t, "b "+freeAddr(t)+" a="+a.Addr())
 			if err := a.WaitForMembers(t.Context(), 2); err != nil {
 				t.Fatal(err)
 			}
@@ -216,7 +215,7 @@ func TestCastToDeadProcess(t *testing.T) {
 // waiting, until the node is unreachable.
 func TestTryCastNeverBlocks(t *testing.T) {
 	a := startTCP(t, "a", func(c *mesh.Config) { c.Timing = fast })
-	p := startProcess(t, "b "+freeAddr(t, "127.0.0.1")+" a="+a.Addr())
+	p := startProcess(t, "b "+freeAddr(t)+" a="+a.Addr())
 	if err := a.WaitForMembers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +275,7 @@ func callSilent(t *testing.T, a *mesh.Node) <-chan error {
 // back as the same incarnation when it goes on.
 func TestHungProcess(t *testing.T) {
 	a := startTCP(t, "a", func(c *mesh.Config) { c.Timing = fast })
-	p := startProcess(t, "b "+freeAddr(t, "127.0.0.1")+" a="+a.Addr())
+	p := startProcess(t, "b "+freeAddr(t)+" a="+a.Addr())
 	if err := a.WaitForMembers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}

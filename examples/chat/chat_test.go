@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pawl-go/pawl/internal/ports"
 )
 
 // A test binary that finds this variable is the program.
@@ -95,15 +95,10 @@ func (term *terminal) sees(wanted ...string) {
 
 // Three people chat; one is killed and comes back; one leaves.
 func TestChat(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // to find a port
+	port, err := ports.Free(places)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := net.SplitHostPort(free.Addr().String())
-	port, _ := strconv.Atoi(text)
-	port = min(port, 65535-places)
-	free.Close()
-
 	ann, bob, carl := open(t, "ann", port), open(t, "bob", port), open(t, "carl", port)
 	ann.sees("* bob is here", "* carl is here")
 	bob.sees("* ann is here", "* carl is here")
