@@ -116,8 +116,15 @@ func (c *conn) takeStatus(q *Queue, body []byte) error {
 	return err
 }
 
-// tell tells the peer how a queue stands here.
+// tell tells the peer how a queue stands here, unless too much waits to be told.
 func (c *conn) tell(q *Queue, id uint64) error {
+	c.heard.Store(true) // what came in with this waits for it
+	c.out.Lock()
+	full := c.out.answers >= answerBytes
+	c.out.Unlock()
+	if full {
+		return nil
+	}
 	report, err := json.Marshal(q.Report())
 	if err != nil {
 		return fmt.Errorf("tell status: %w", err)
@@ -128,13 +135,8 @@ func (c *conn) tell(q *Queue, id uint64) error {
 		return fmt.Errorf("tell status: %w", err)
 	}
 	c.out.Lock()
-	full := c.out.answers+len(frame) > answerBytes
-	if !full {
-		c.out.answers += len(frame)
-	}
+	c.out.answers += len(frame)
 	c.out.Unlock()
-	if !full {
-		c.send(frame)
-	}
+	c.send(frame)
 	return nil
 }
