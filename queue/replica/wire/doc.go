@@ -26,6 +26,8 @@
 //	Proof      dialler ◄── acceptor   the same; or Refuse
 //	Message    both ways              a message of core, for one queue
 //	Update     both ways              one that brings entries, in blocks
+//	Election   both ways              a message of package elect, for one queue
+//	Status     both ways              how does your queue stand; and the answer
 //	Heartbeat  both ways              nothing; sent in every interval
 //	Refuse     both ways              why the sender ends the connection
 //
