@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/internal/runtime"
 	"github.com/pawl-go/pawl/internal/topics"
 	"github.com/pawl-go/pawl/internal/v1"
@@ -139,7 +140,7 @@ func (s *sidecar) start(ctx context.Context) (err error) {
 	c := &s.cfg
 	appPort := c.AppPort
 	if appPort == 0 {
-		if appPort, err = freePort(ctx); err != nil {
+		if appPort, err = ports.Free(1); err != nil {
 			return err
 		}
 	}
@@ -178,16 +179,6 @@ func requestTimeout(d time.Duration) string {
 		return "-1"
 	}
 	return strconv.FormatInt(d.Milliseconds(), 10)
-}
-
-func freePort(ctx context.Context) (int, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 func (s *sidecar) join(ctx context.Context) error {

@@ -20,6 +20,7 @@ var arrows = map[string][]string{
 	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "internal/mutant", "queue/..."},
 	"engine/remote":     {"engine", "engine/remote/...", "engine/trace", "internal/socket", "internal/tlsfiles"},
 	"internal/mutant":   {},
+	"internal/ports":    {},
 	"internal/rig":      {}, // it sees the program from outside, as a process
 	"conformance":       {"internal/rig"},
 	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/mutant", "internal/runtime/..."},
@@ -30,7 +31,7 @@ var arrows = map[string][]string{
 	"internal/tlsfiles": {"internal/tlsfiles/..."},
 	"internal/topics":   {"engine", "internal/runtime"},
 	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/socket", "internal/topics", "internal/v1/..."},
-	"sidecar":           {"engine", "internal/runtime", "internal/topics", "internal/v1", "sidecar/..."},
+	"sidecar":           {"engine", "internal/ports", "internal/runtime", "internal/topics", "internal/v1", "sidecar/..."},
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},
 	"":                  {"engine", "engine/chain", "engine/local", "engine/remote", "internal/..."},
@@ -41,7 +42,7 @@ var arrows = map[string][]string{
 	"examples/chat":     {"mesh", "mesh/gossip"}, // the mesh stands alone
 	"bench":             {"", "engine/...", "mesh", "queue/...", "bench/..."},
 
-	"examples/internal/hosts": {"examples/internal/crash", "queue/replica/config", "queue/replica/control"}, // it is the operator
+	"examples/internal/hosts": {"examples/internal/crash", "internal/ports", "queue/replica/config", "queue/replica/control"}, // it is the operator
 }
 
 // confined names modules of others that only some packages may import, and why.

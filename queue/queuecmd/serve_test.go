@@ -7,14 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/queue/replica/control"
 )
 
@@ -83,6 +82,10 @@ func writeFile(t *testing.T, path, text string, mode os.FileMode) string {
 func twoHosts(t *testing.T) string {
 	t.Helper()
 	dir := shortDir(t)
+	addresses, err := ports.Addresses(2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	secret := writeFile(t, filepath.Join(dir, "secret"), "0123456789abcdef0123456789abcdef\n", 0o600)
 	return writeFile(t, filepath.Join(dir, "file.yaml"), fmt.Sprintf(`
 !ChronicleQueueReplicationCfg {
@@ -90,21 +93,7 @@ func twoHosts(t *testing.T) string {
   hosts: { one: { hostId: 1, connectUri: %[4]q }, two: { hostId: 2, connectUri: %[5]q } },
   replicaSets: { both: [ one, two ] },
   queues: { orders: { replicaSets: [ both ], masterId: 1, acknowledge: true, strategy: all } }
-}`, filepath.Join(dir, "source"), filepath.Join(dir, "sink"), secret, freeAddr(t), freeAddr(t)), 0o600)
-}
-
-// freeAddr is an address that nobody listens at, and that the system gives to no
-// connection: its port is below those.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	for {
-		var lc net.ListenConfig
-		ln, err := lc.Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
-		if err == nil {
-			defer ln.Close()
-			return ln.Addr().String()
-		}
-	}
+}`, filepath.Join(dir, "source"), filepath.Join(dir, "sink"), secret, addresses[0], addresses[1]), 0o600)
 }
 
 func TestServeSwitchTakeOver(t *testing.T) {
