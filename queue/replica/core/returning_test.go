@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -71,11 +72,8 @@ func (s *reign) check() {
 // others does something at random to the hosts that do not matter.
 func (s *reign) others() {
 	h := s.any()
-	for _, c := range s.core {
-		if c == h {
-			h = nil
-			break
-		}
+	if slices.Contains(s.core, h) {
+		h = nil
 	}
 	switch p := s.rand.IntN(20); {
 	case p == 0 && h != nil:
