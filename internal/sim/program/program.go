@@ -127,6 +127,7 @@ const (
 	Death     Trouble = "death"     // the component whose turn it is dies at its point
 	Suspicion Trouble = "suspicion" // it is declared failed, and goes on as a zombie
 	Crash     Trouble = "crash"     // the process dies
+	Full      Trouble = "full"      // the disk takes no record until there is room again
 )
 
 // Failure happens when the schedule has made so many steps.
@@ -134,7 +135,7 @@ type Failure struct {
 	Step int
 	Trouble
 	Notice int // steps until a death is noticed
-	Back   int // steps until the component is there again
+	Back   int // steps until the component is there again, or the disk has room
 }
 
 // fails reports whether a chain that begins with a script ends with a failure,

@@ -212,7 +212,7 @@ func (g *generator) failures() {
 	for range g.IntN(4) {
 		f := Failure{
 			Step:    1 + g.IntN(10+14*len(p.Scripts)),
-			Trouble: []Trouble{Death, Death, Suspicion, Suspicion, Crash}[g.IntN(5)],
+			Trouble: []Trouble{Death, Death, Suspicion, Suspicion, Crash, Full}[g.IntN(6)],
 			Notice:  g.IntN(20), Back: g.IntN(20),
 		}
 		if g.chance(40) {

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -79,7 +80,7 @@ func (w *world) over(r *run) {
 func (w *world) brokenOff(r *run, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if r.counts() {
+	if r.counts() && !(w.filled && errors.Is(err, engine.ErrUnavailable)) {
 		w.failLocked("%s: %w, although its component has not failed", r.text(), err)
 	}
 }

@@ -76,7 +76,7 @@ func (w *world) step(h *sim.Held) error {
 	if len(w.failures) > 0 && w.failures[0].Step <= w.res.Steps {
 		c := w.life.find(h.Session)
 		f := w.failures[0]
-		if f.Trouble == Crash || c != nil && !c.gone.Load() {
+		if f.Trouble == Crash || f.Trouble == Full || c != nil && !c.gone.Load() {
 			w.failures = w.failures[1:]
 			return w.trouble(f, c, h)
 		}
@@ -140,8 +140,27 @@ func (w *world) trouble(f Failure, c *component, h *sim.Held) error {
 		w.isGone(c)
 		w.later(f.Back, "a component takes the place of "+c.name, func() error { return w.life.join(c.slot) })
 		return w.life.fail(c)
+	case Full:
+		w.fill(f.Back)
+		w.life.gates.Open(h, nil)
 	}
 	return nil
+}
+
+// fill has the disk take nothing more for some steps.
+func (w *world) fill(steps int) {
+	w.note("the disk is full")
+	w.setFull(true)
+	w.later(steps, "the disk has room", func() error { w.setFull(false); return nil })
+}
+
+// setFull lets clients that were refused ask again when there is room.
+func (w *world) setFull(full bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.disk.SetFull(full)
+	w.full, w.filled = full, w.filled || full
+	w.change()
 }
 
 var errDied = errors.New("the component has died")

@@ -51,6 +51,8 @@ type world struct {
 	changed chan struct{}         // closed when a component has joined, or a life has ended
 	answers map[string]answer     // by client and number of its request
 	told    []told                // by clients, acknowledged
+	full    bool                  // the disk
+	filled  bool                  // it was, at any time
 }
 
 // answer is how a request of a client ended.
