@@ -53,6 +53,8 @@ type Config struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Logger         *slog.Logger
+
+	timeouts timeouts // of clients; tests make them short
 }
 
 func (c *Config) validate() error {
@@ -89,6 +91,9 @@ func (c *Config) validate() error {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.timeouts == (timeouts{}) {
+		c.timeouts = standardTimeouts
 	}
 	return nil
 }
