@@ -69,13 +69,13 @@ func TestJoinsAndLeavesPauseNobody(t *testing.T) {
 				return
 			default:
 			}
-			to, start := "stays", time.Now()
+			to, start := "stays", time.Now() //nolint:forbidigo // a measurement
 			if calls%10 == 9 {
 				to = fmt.Sprint("new-", calls)
 			}
 			got := post(t, front, "/actor/Echo/"+to+"/call/value", fmt.Sprintf("[%d]", calls))
 			if to == "stays" {
-				longest = max(longest, time.Since(start))
+				longest = max(longest, time.Since(start)) //nolint:forbidigo // a measurement
 			}
 			if got != (answer{200, fmt.Sprintf(`{"value":%d}`, calls)}) {
 				t.Errorf("call %d of %s: %+v", calls, to, got)
