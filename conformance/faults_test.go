@@ -143,11 +143,13 @@ func TestServerIsKilled(t *testing.T) {
 	if got := texts(n.w.Notes("held/held", 3)); got != `["one" "one" "two"]` {
 		t.Errorf("held: %s", got)
 	}
-	if got := post(t, front, "/await", added); got != (answer{200, `{"value":4}`}) {
-		t.Errorf("added: %+v", got)
+	// State is written at once: an attempt that dies behind its write leaves it.
+	sum := post(t, front, "/await", added)
+	if sum != (answer{200, `{"value":4}`}) && sum != (answer{200, `{"value":5}`}) {
+		t.Errorf("added: %+v", sum)
 	}
-	if got := post(t, front, "/actor/Counter/c/call/get", `[]`); got != (answer{200, `{"value":4}`}) {
-		t.Errorf("count: %+v", got)
+	if got := post(t, front, "/actor/Counter/c/call/get", `[]`); got != sum {
+		t.Errorf("count: %+v after %+v", got, sum)
 	}
 	n.judge()
 }
