@@ -6,7 +6,7 @@
 //
 // It goes in rounds, over every application in every durability, each round on
 // fresh data with its own seed; in durability replicated on three hosts, of which the
-// one that works is killed, but for the counter, which has a store outside. A round that fails names the seed with which it
+// one that works is killed (not the counter, which has a store outside). A round that fails names the seed with which it
 // can be run alone, and its data are kept. It exits with 1 then.
 package main
 
@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -36,6 +37,7 @@ var children = map[string]crash.App{
 
 func main() {
 	crash.Main(children)
+	slog.SetLogLoggerLevel(slog.LevelError) // of the audits; what is wrong with a run is in its report
 	var s soak
 	flag.IntVar(&s.kills, "kills", 1000, "how many kills in all")
 	flag.IntVar(&s.round, "round", 25, "kills in a round")

@@ -175,6 +175,9 @@ func (r round) doIn(ctx context.Context, top string, sum *summary) (result *cras
 		}
 		defer func() { err = errors.Join(err, three.Close()) }()
 		run.Next, last = three.Next, func() crash.Job { return three.Job(job) }
+		// A source that dies before anybody has its epoch has not been one: the one
+		// before it may go on by itself, and need not be who is asked to.
+		run.Early = 0
 	}
 	units := r.work.perKill * r.kills
 	if result, err = r.work.run(ctx, run, units); err != nil {

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -29,6 +30,7 @@ import (
 
 func main() {
 	crash.Main(map[string]crash.App{"airline": flights.Child})
+	slog.SetLogLoggerLevel(slog.LevelError) // of the audit; what is wrong with a run is in its report
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:]))
