@@ -121,8 +121,9 @@ func TestManyRollsOfCopies(t *testing.T) {
 	before := usageOf(t, c.dir)
 	roll(rolls)
 	after := usageOf(t, c.dir)
-	// A few files more or less are open at any moment.
-	if after.files > before.files+15 || after.maps > before.maps+15 || after.disk > before.disk+before.disk/2 {
+	// A few files more or less are there at any moment; what leaks does so in each roll.
+	few := int(rolls / 4)
+	if after.files > before.files+few || after.maps > before.maps+few || after.disk > before.disk+int64(few)*(16<<10) {
 		t.Fatalf("%+v at first, %+v after %d rolls", before, after, rolls)
 	}
 	t.Logf("%+v at first, %+v after %d rolls", before, after, rolls)
