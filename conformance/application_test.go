@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/internal/rig"
 )
 
@@ -26,13 +27,11 @@ func TestMain(m *testing.M) {
 // one.
 func freePort(t *testing.T) int {
 	t.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 // startBare starts an application of js without a runtime: the test is it. What

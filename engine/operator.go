@@ -79,6 +79,11 @@ type Operator interface {
 	Actors(ctx context.Context, kind, from string, limit int) ([]Actor, error)
 	// Types lists the names of all actor types hosted, stored or waited for.
 	Types(ctx context.Context) ([]string, error)
+	// Tail reads what happens from the first record at or after a position on: 0
+	// is the oldest that is kept, Session.Last()+1 what comes next. ErrNotFound:
+	// the record is no longer kept, or there was never one so new. Records that
+	// do not count yet are waited for.
+	Tail(ctx context.Context, from Position, f EventFilter) (Tail, error)
 	// Stats counts.
 	Stats(ctx context.Context) (Stats, error)
 }

@@ -53,7 +53,8 @@ func (d *directory) find(name string) anyActor {
 	return s.byName[name]
 }
 
-// remove takes an actor out that has ended; what it has counted stays.
+// remove takes an actor out that has ended; what it has counted stays. Its name is
+// free; the directory is not empty before less has been called for it too.
 func (d *directory) remove(a anyActor) {
 	c := a.base()
 	s := &d.shards[hashName(c.name)%16]
@@ -63,9 +64,9 @@ func (d *directory) remove(a anyActor) {
 	d.node.counts.pastHandled.Add(handled)
 	delete(s.byName, c.name)
 	s.mu.Unlock()
-	d.less()
 }
 
+// less is for an actor of which nothing is left to be done.
 func (d *directory) less() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -186,4 +186,5 @@ func (c *cell[M]) end(exit Exit) {
 	}
 	c.node.actors.remove(c)
 	c.notify(exit)
+	c.node.actors.less() // after the notices: a node that leaves says goodbye behind them
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/internal/runtime"
 	"github.com/pawl-go/pawl/internal/topics"
 	"github.com/pawl-go/pawl/internal/v1"
@@ -38,9 +39,16 @@ type Config struct {
 	// and for a command that does not listen. Default 2 min.
 	MissingTimeout time.Duration
 	// RequestTimeout is what KAR_REQUEST_TIMEOUT tells clients; 0: none.
-	RequestTimeout       time.Duration
-	H2C                  bool // speak HTTP/2 without TLS to the command
-	AppPort, RuntimePort int  // 0: a free one
+	RequestTimeout time.Duration
+	H2C            bool // speak HTTP/2 without TLS to the command
+	// BusyTimeout is how long a call waits for its turn on an actor before it is
+	// answered with a possible deadlock. Default 2 min; negative: for ever.
+	BusyTimeout time.Duration
+	// IdleAfter is how long an actor may be idle before the command is told to let it
+	// go. Default 10 s.
+	IdleAfter time.Duration
+
+	AppPort, RuntimePort int // 0: a free one
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -53,7 +61,7 @@ func (c *Config) validate() error {
 		return errors.New("no application name (--app)")
 	case len(c.Command) == 0:
 		return errors.New("no command to run: it stands behind --")
-	case c.Grace < 0 || c.MissingTimeout < 0 || c.RequestTimeout < 0:
+	case c.Grace < 0 || c.MissingTimeout < 0 || c.RequestTimeout < 0 || c.IdleAfter < 0:
 		return errors.New("a time-out is negative")
 	case c.AppPort != 0 && c.AppPort == c.RuntimePort:
 		return fmt.Errorf("the application and the runtime cannot both have port %d", c.AppPort)
@@ -139,7 +147,7 @@ func (s *sidecar) start(ctx context.Context) (err error) {
 	c := &s.cfg
 	appPort := c.AppPort
 	if appPort == 0 {
-		if appPort, err = freePort(ctx); err != nil {
+		if appPort, err = ports.Free(1); err != nil {
 			return err
 		}
 	}
@@ -149,6 +157,7 @@ func (s *sidecar) start(ctx context.Context) (err error) {
 	}
 	s.host = host.New(host.Config{
 		Address: "127.0.0.1:" + strconv.Itoa(appPort), H2C: c.H2C, Patience: c.MissingTimeout, Logger: c.Logger,
+		BusyTimeout: c.BusyTimeout, IdleAfter: c.IdleAfter,
 	})
 	s.eng, err = engine.Open(ctx, c.Engine, engine.Options{App: c.App, Logger: c.Logger, MissingTimeout: c.MissingTimeout})
 	if err != nil {
@@ -180,16 +189,6 @@ func requestTimeout(d time.Duration) string {
 	return strconv.FormatInt(d.Milliseconds(), 10)
 }
 
-func freePort(ctx context.Context) (int, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
 func (s *sidecar) join(ctx context.Context) error {
 	machine, err := os.Hostname()
 	if err != nil {
@@ -206,6 +205,7 @@ func (s *sidecar) join(ctx context.Context) error {
 	if len(rc.Types) > 0 {
 		rc.Types = append(rc.Types, topics.Types(rc.OutcomeLimit)...)
 	}
+	rc.Types = append(rc.Types, host.Listing(s.name, s.cfg.Actors))
 	comp, err := runtime.New(rc)
 	if err != nil {
 		return err
@@ -225,6 +225,10 @@ func (s *sidecar) drain(ctx context.Context) {
 	if err := s.comp.Drain(running); err != nil {
 		s.cfg.Logger.Warn("not everything ended in time; the rest will be retried", "app", s.cfg.App, "error", err)
 	}
+	late := time.AfterFunc(closeTimeout, s.host.End)
+	s.comp.Deactivate() // while state can be written
+	late.Stop()
+	s.host.End()
 	s.stop(true)
 	s.child.Signal(syscall.SIGTERM)
 	select {

@@ -52,6 +52,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"Retries", retries},
 		{"Operator", operators},
 		{"Reminders", reminders},
+		{"Events", events},
 	}
 	for _, s := range suites {
 		t.Run(s.name, func(t *testing.T) {

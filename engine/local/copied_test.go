@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/queue/replica"
 	"github.com/pawl-go/pawl/queue/replica/config"
 	"github.com/pawl-go/pawl/queue/replica/control"
@@ -38,21 +39,16 @@ func newThreeHosts(t *testing.T) *threeHosts {
 	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("sixteen bytes at least"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var ports [4]string
-	for id := 1; id <= 3; id++ {
-		p, err := faultnet.Listen("") // its port is nobody else's while it lasts
-		if err != nil {
-			t.Fatal(err)
-		}
-		ports[id] = p.Addr()
-		p.Close()
+	addresses, err := ports.Addresses(3)
+	if err != nil {
+		t.Fatal(err)
 	}
 	for id := 1; id <= 3; id++ {
 		var hosts strings.Builder
 		for other := 1; other <= 3; other++ {
-			addr := ports[other]
+			addr := addresses[other-1]
 			if other < id {
-				p, err := faultnet.Listen(ports[other])
+				p, err := faultnet.Listen(addr)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,6 +1,10 @@
 package remote
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/remote/wire"
 )
@@ -175,6 +179,8 @@ func (a *agent) operate(c *wire.Call) {
 		var st engine.Stats
 		st, err = o.Stats(ctx)
 		r.Stats = &st
+	case wire.OpTail:
+		err = a.tail(c, r)
 	default:
 		err = wire.ErrMalformed
 	}
@@ -198,4 +204,26 @@ func (a *agent) list(c *wire.Call, r *wire.Reply) error {
 		}
 	}
 	return nil
+}
+
+// tail reads a part of a tail: what there is, or what comes first within the
+// time that the component waits.
+func (a *agent) tail(c *wire.Call, r *wire.Reply) error {
+	var f engine.EventFilter
+	if c.Events != nil {
+		f = *c.Events
+	}
+	t, err := a.session.Operator().Tail(a.ctx, c.At, f)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	ctx, cancel := context.WithTimeout(a.ctx, time.Duration(c.Wait))
+	defer cancel()
+	r.Events, err = t.Next(ctx)
+	if ctx.Err() != nil && a.ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
+	r.At = t.At()
+	return err
 }

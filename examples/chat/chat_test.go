@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pawl-go/pawl/internal/ports"
 )
 
 // A test binary that finds this variable is the program.
@@ -37,7 +37,7 @@ type terminal struct {
 func open(t *testing.T, name string, port int) *terminal {
 	t.Helper()
 	term := &terminal{t: t, name: name, cmd: exec.CommandContext(t.Context(), os.Args[0]), lines: make(chan string, 1000)}
-	term.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=--port %d %s", variable, port, name))
+	term.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=--port %d --silence 30s %s", variable, port, name))
 	term.cmd.Stderr = os.Stderr
 	var err error
 	if term.in, err = term.cmd.StdinPipe(); err != nil {
@@ -95,15 +95,10 @@ func (term *terminal) sees(wanted ...string) {
 
 // Three people chat; one is killed and comes back; one leaves.
 func TestChat(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // to find a port
+	port, err := ports.Free(places)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := net.SplitHostPort(free.Addr().String())
-	port, _ := strconv.Atoi(text)
-	port = min(port, 65535-places)
-	free.Close()
-
 	ann, bob, carl := open(t, "ann", port), open(t, "bob", port), open(t, "carl", port)
 	ann.sees("* bob is here", "* carl is here")
 	bob.sees("* ann is here", "* carl is here")

@@ -30,7 +30,8 @@ import (
 
 func main() {
 	port := flag.Int("port", 7410, "the first of the ports at which the nodes gossip")
-	flag.Usage = func() { fmt.Fprintln(flag.CommandLine.Output(), "use it as: chat [--port 7410] NAME") }
+	silence := flag.Duration("silence", 3*time.Second, "who says nothing for so long is gone, if the connection does not tell before")
+	flag.Usage = func() { fmt.Fprintln(flag.CommandLine.Output(), "use it as: chat [--port 7410] [--silence 3s] NAME") }
 	flag.Parse()
 	if flag.NArg() != 1 {
 		flag.Usage()
@@ -38,7 +39,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := chat(ctx, flag.Arg(0), *port, os.Stdin, os.Stdout); err != nil {
+	if err := chat(ctx, flag.Arg(0), *port, *silence, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "chat:", err)
 		stop()
 		os.Exit(1)
@@ -46,8 +47,8 @@ func main() {
 }
 
 // chat runs until its input or ctx ends.
-func chat(ctx context.Context, name string, port int, in io.Reader, out io.Writer) error {
-	node, err := start(name, port)
+func chat(ctx context.Context, name string, port int, silence time.Duration, in io.Reader, out io.Writer) error {
+	node, err := start(name, port, silence)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,8 @@ func chat(ctx context.Context, name string, port int, in io.Reader, out io.Write
 			}
 		case <-ctx.Done():
 		}
-		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+		// Longer than the silence after which a peer that hangs is gone.
+		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*silence+time.Second)
 		defer cancel()
 		return node.Leave(leave)
 	}
@@ -86,7 +88,7 @@ const places = 8
 
 // start starts a node that gossips at the first port that is free, and asks at all
 // of them who there is.
-func start(name string, port int) (node *mesh.Node, err error) {
+func start(name string, port int, silence time.Duration) (node *mesh.Node, err error) {
 	var seeds []string
 	for i := range places {
 		seeds = append(seeds, fmt.Sprintf("127.0.0.1:%d", port+i))
@@ -96,6 +98,7 @@ func start(name string, port int) (node *mesh.Node, err error) {
 		node, err = mesh.Start(mesh.Config{
 			ID: name, Listen: "127.0.0.1:0", Logger: quiet,
 			Messages: []mesh.MessageType{mesh.Message[line]("chat.line")},
+			Timing:   mesh.Timing{Silence: silence},
 			Members:  gossip.New(gossip.Config{Listen: place, Seeds: seeds, Logger: quiet}),
 		})
 		if err == nil {

@@ -41,8 +41,19 @@ func (p *person) listen() error {
 func (p *person) meet(ctx context.Context) {
 	members := p.node.Subscribe()
 	defer members.Close()
+	watched := map[string]chan struct{}{} // who, and how to say that they are up
+	up := func(name string) {
+		if watched[name] == nil {
+			watched[name] = make(chan struct{}, 1)
+			go p.watch(ctx, name, watched[name])
+		}
+		select {
+		case watched[name] <- struct{}{}:
+		default:
+		}
+	}
 	for _, m := range members.Snapshot[1:] { // the first is this node
-		go p.watch(ctx, m.ID)
+		up(m.ID)
 	}
 	for {
 		e, err := members.Next(ctx)
@@ -51,7 +62,7 @@ func (p *person) meet(ctx context.Context) {
 		}
 		switch e.Kind {
 		case mesh.MemberUp, mesh.MemberReachable:
-			go p.watch(ctx, e.Member.ID)
+			up(e.Member.ID)
 		case mesh.MemberUnreachable:
 			p.say("* %s does not answer; trying again", e.Member.ID)
 		case mesh.MemberFailed:
@@ -60,29 +71,39 @@ func (p *person) meet(ctx context.Context) {
 	}
 }
 
-// watch greets somebody, and says when they are gone: at once when the process is
-// killed, for its connections end with it.
-func (p *person) watch(ctx context.Context, name string) {
-	monitor, err := p.to(name).Monitor(ctx)
-	for errors.Is(err, mesh.RemoteNoSuchActor) { // it has only just started
-		time.Sleep(20 * time.Millisecond)
-		monitor, err = p.to(name).Monitor(ctx)
-	}
-	if err != nil {
-		return // gone before we could say hello
-	}
-	p.say("* %s is here", name)
-	exit, err := monitor.Exit(ctx)
-	switch {
-	case ctx.Err() != nil:
-	case errors.Is(err, mesh.ReplyDisconnected):
-		p.say("* %s is gone: the connection is lost", name)
-	case err == nil && exit.Reason == mesh.ExitNormal:
-		p.say("* %s has left", name)
-	case err == nil:
-		p.say("* %s has ended: %s %s", name, exit.Reason, exit.Detail)
+// watch greets somebody each time they are there, and says when they are gone: at
+// once when the process is killed, for its connections end with it.
+func (p *person) watch(ctx context.Context, name string, up <-chan struct{}) {
+	for ctx.Err() == nil {
+		monitor, err := p.to(name).Monitor(ctx)
+		if err != nil {
+			var again <-chan time.Time // never: who is no member comes up first
+			if !errors.Is(err, mesh.SendNotAMember) {
+				again = time.After(retry) // has only just started, or is being linked again
+			}
+			select {
+			case <-up:
+			case <-again:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		p.say("* %s is here", name)
+		exit, err := monitor.Exit(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, mesh.ReplyDisconnected):
+			p.say("* %s is gone: the connection is lost", name)
+		case err == nil && exit.Reason == mesh.ExitNormal:
+			p.say("* %s has left", name)
+		case err == nil:
+			p.say("* %s has ended: %s %s", name, exit.Reason, exit.Detail)
+		}
 	}
 }
+
+// retry is when somebody who cannot be watched yet is tried again.
+const retry = 20 * time.Millisecond
 
 func (p *person) to(name string) *mesh.Ref[line] {
 	return mesh.At(p.node, mesh.Address[line]{Node: name, Name: ear})

@@ -11,11 +11,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/internal/rig"
 )
 
@@ -103,16 +105,13 @@ func startBank(t *testing.T) (*runtime, string) {
 	r := &runtime{t: t, state: map[string][]byte{}}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
 	_, runtimePort, _ := net.SplitHostPort(server.Listener.Addr().String())
-	l.Close()
 	bank := filepath.Join(rig.Root(t), "examples", "python", "bank.py")
-	p := rig.Start(t, "bank", []string{"KAR_APP_PORT=" + port, "KAR_RUNTIME_PORT=" + runtimePort}, rig.Python(t), "-B", bank)
+	p := rig.Start(t, "bank", []string{"KAR_APP_PORT=" + strconv.Itoa(port), "KAR_RUNTIME_PORT=" + runtimePort}, rig.Python(t), "-B", bank)
 	url := p.Ready().URL() + "/kar/impl/v1/actor/"
 	r.mu.Lock()
 	r.app = url

@@ -20,7 +20,9 @@ var arrows = map[string][]string{
 	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "internal/mutant", "queue/..."},
 	"engine/remote":     {"engine", "engine/remote/...", "engine/trace"},
 	"internal/mutant":   {},
-	"internal/rig":      {}, // it sees the program from outside, as a process
+	"internal/ports":    {},
+	"internal/stage":    {}, // it sees the program from outside, as processes
+	"internal/rig":      {"internal/stage"},
 	"conformance":       {"internal/rig"},
 	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/mutant", "internal/runtime/..."},
 	"internal/house":    {},
@@ -28,18 +30,18 @@ var arrows = map[string][]string{
 	"internal/sim":      {"engine", "engine/trace", "engine/local/memdisk", "internal/runtime", "internal/sim/...", "queue", "spec/check"},
 	"internal/topics":   {"engine", "internal/runtime"},
 	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/topics", "internal/v1/..."},
-	"sidecar":           {"engine", "internal/runtime", "internal/topics", "internal/v1", "sidecar/..."},
+	"sidecar":           {"engine", "internal/ports", "internal/runtime", "internal/topics", "internal/v1", "sidecar/..."},
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},
 	"":                  {"engine", "engine/chain", "engine/local", "engine/remote", "internal/..."},
 	"cmd":               {"", "engine/...", "internal/...", "mesh", "queue/...", "bench/...", "cmd/...", "sidecar/..."},
 	"pawltest":          {"", "engine/...", "internal/probe", "internal/runtime", "queue", "spec/check"}, // a test kit: it may look inside
-	"examples":          {"", "engine/local", "examples/...", "internal/rig", "spec/check"},
+	"examples":          {"", "engine/local", "examples/...", "internal/rig", "internal/stage", "spec/check"},
 	"examples/orders":   {"examples/orders", "queue", "service"},
 	"examples/chat":     {"mesh", "mesh/gossip"}, // the mesh stands alone
-	"bench":             {"", "engine/...", "mesh", "queue/...", "bench/..."},
+	"bench":             {"", "engine/...", "internal/rig", "internal/stage", "mesh", "queue/...", "bench/..."},
 
-	"examples/internal/hosts": {"examples/internal/crash", "queue/replica/config", "queue/replica/control"}, // it is the operator
+	"examples/internal/hosts": {"examples/internal/crash", "internal/ports", "queue/replica/config", "queue/replica/control"}, // it is the operator
 }
 
 // confined names modules of others that only some packages may import, and why.

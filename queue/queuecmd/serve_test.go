@@ -7,14 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/queue/replica/control"
 )
 
@@ -83,6 +82,10 @@ func writeFile(t *testing.T, path, text string, mode os.FileMode) string {
 func twoHosts(t *testing.T) string {
 	t.Helper()
 	dir := shortDir(t)
+	addresses, err := ports.Addresses(2)
+	if err != nil {
+		t.Fatal(err)
+	}
 	secret := writeFile(t, filepath.Join(dir, "secret"), "0123456789abcdef0123456789abcdef\n", 0o600)
 	return writeFile(t, filepath.Join(dir, "file.yaml"), fmt.Sprintf(`
 !ChronicleQueueReplicationCfg {
@@ -90,21 +93,7 @@ func twoHosts(t *testing.T) string {
   hosts: { one: { hostId: 1, connectUri: %[4]q }, two: { hostId: 2, connectUri: %[5]q } },
   replicaSets: { both: [ one, two ] },
   queues: { orders: { replicaSets: [ both ], masterId: 1, acknowledge: true, strategy: all } }
-}`, filepath.Join(dir, "source"), filepath.Join(dir, "sink"), secret, freeAddr(t), freeAddr(t)), 0o600)
-}
-
-// freeAddr is an address that nobody listens at, and that the system gives to no
-// connection: its port is below those.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	for {
-		var lc net.ListenConfig
-		ln, err := lc.Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
-		if err == nil {
-			defer ln.Close()
-			return ln.Addr().String()
-		}
-	}
+}`, filepath.Join(dir, "source"), filepath.Join(dir, "sink"), secret, addresses[0], addresses[1]), 0o600)
 }
 
 func TestServeSwitchTakeOver(t *testing.T) {
@@ -120,11 +109,11 @@ func TestServeSwitchTakeOver(t *testing.T) {
 		return out
 	}
 	mustRun("this host is the source of orders now", "takeover", "orders", "-c", file, "--host", "1")
-	var status control.Status
+	var status control.Overview
 	if err := json.Unmarshal([]byte(mustRun("orders", "status", "-c", file, "--host", "one", "-o", "json")), &status); err != nil {
 		t.Fatal(err)
 	}
-	if status.Host != 1 || len(status.Queues) != 1 || status.Queues[0].Role != "source" || len(status.Queues[0].Sinks) != 1 {
+	if status.Host != 1 || len(status.Queues) != 1 || status.Queues[0].Source != 1 || len(status.Queues[0].Hosts) != 2 {
 		t.Fatalf("%+v", status)
 	}
 	mustRun("a take-over needs the promises of 1", "status", "-c", file, "--host", "one")
@@ -141,7 +130,7 @@ func TestServeSwitchTakeOver(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	mustRun("orders  source", "status", "-c", file, "--host", "two")
+	mustRun("orders: source host 2", "status", "-c", file, "--host", "two")
 	if _, err := run(t, "replication", "switch", "orders", "--to", "2", "-c", file, "--host", "one"); err == nil || !strings.Contains(err.Error(), "not the source") {
 		t.Fatalf("switch at a sink: %v", err)
 	}

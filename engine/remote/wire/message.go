@@ -75,6 +75,7 @@ const (
 	OpActors
 	OpTypes
 	OpStats
+	OpTail
 )
 
 // Call is what a component asks for. N is the number of its Reply, or of the
@@ -98,6 +99,12 @@ type Call struct {
 	Reason  string          `cbor:"16,keyasint,omitempty"`
 	Force   bool            `cbor:"17,keyasint,omitempty"`
 	Error   *Error          `cbor:"18,keyasint,omitempty"`
+
+	// Of OpTail: the record from which to read, what is selected, and how long the
+	// first is waited for, in nanoseconds.
+	At     engine.Position     `cbor:"19,keyasint,omitempty"`
+	Events *engine.EventFilter `cbor:"20,keyasint,omitempty"`
+	Wait   int64               `cbor:"21,keyasint,omitempty"`
 }
 
 // Reply answers the Call of number N. It is sent when what it says counts.
@@ -116,6 +123,7 @@ type Reply struct {
 	Actors    []engine.Actor    `cbor:"12,keyasint,omitempty"`
 	Types     []string          `cbor:"13,keyasint,omitempty"`
 	Stats     *engine.Stats     `cbor:"14,keyasint,omitempty"`
+	Events    []engine.Event    `cbor:"15,keyasint,omitempty"` // of OpTail; At is how far it has read
 }
 
 // EventOp is what an Event says: the methods of engine.Handler.

@@ -5,9 +5,6 @@ import (
 	secret "crypto/rand"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/examples/internal/crash"
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/queue/replica/config"
 	"github.com/pawl-go/pawl/queue/replica/control"
 )
@@ -45,18 +43,18 @@ func New(ctx context.Context, dir string) (*Hosts, error) {
 		return nil, fmt.Errorf("prepare hosts: %w", err)
 	}
 	h := &Hosts{dir: dir, sockets: sockets, source: -1}
-	if err := h.configure(ctx); err != nil {
+	if err := h.configure(); err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare hosts: %w", err), h.Close())
 	}
 	return h, nil
 }
 
 // configure writes the file of the hosts, and reads it.
-func (h *Hosts) configure(ctx context.Context) error {
+func (h *Hosts) configure() error {
 	if err := os.WriteFile(h.path("secret"), []byte(secret.Text()), 0o600); err != nil {
 		return err
 	}
-	addresses, err := freeAddresses(ctx)
+	addresses, err := ports.Addresses(len(names))
 	if err != nil {
 		return err
 	}
@@ -85,27 +83,6 @@ queues:
 // File is where the configuration of the hosts is, of those with a directory, for
 // `pawl queue replication`.
 func File(dir string) string { return filepath.Join(dir, "hosts.yaml") }
-
-// freeAddresses finds ports that nobody has. They are free again when the hosts take
-// them, and between the lives of a host; one that somebody else takes meanwhile fails the
-// run. Where all of 127.0.0.0/8 is loopback, as on Linux, it is on an address there that
-// nobody else uses.
-func freeAddresses(ctx context.Context) (addresses [len(names)]string, err error) {
-	own := netip.AddrFrom4([4]byte{127, byte(1 + rand.IntN(254)), byte(rand.IntN(256)), byte(1 + rand.IntN(254))})
-	var lc net.ListenConfig
-	for i := range addresses {
-		ln, err := lc.Listen(ctx, "tcp", netip.AddrPortFrom(own, 0).String())
-		if err != nil {
-			ln, err = lc.Listen(ctx, "tcp", "127.0.0.1:0")
-		}
-		if err != nil {
-			return addresses, err
-		}
-		defer ln.Close() // at the end, so that no two are the same
-		addresses[i] = ln.Addr().String()
-	}
-	return addresses, nil
-}
 
 func (h *Hosts) path(name string) string { return filepath.Join(h.dir, name) }
 
