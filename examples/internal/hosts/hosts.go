@@ -68,6 +68,7 @@ func (h *Hosts) configure() error {
   secretFile: %[2]q
   heartbeatIntervalMs: 200
   heartbeatTimeoutMs: 2000
+  leaseTimeoutMs: 2000
 hosts:
 %[3]sreplicaSets: { all: [ %[4]s ] }
 queues:
