@@ -21,7 +21,7 @@ func TestNothingIsLostOrDoubledOnHosts(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	run := crash.Run{Job: crash.Job{Rate: 800}, Kills: kills, Seed: rand.Uint64(), Next: three.Next}
+	run := crash.Run{Job: crash.Job{Rate: 800}, Kills: kills, Seed: rand.Uint64(), Next: three.Next, Fenced: hosts.Fenced}
 	t.Logf("seed %d", run.Seed)
 	result, err := Run(t.Context(), run, flights)
 	if err != nil {
@@ -29,6 +29,9 @@ func TestNothingIsLostOrDoubledOnHosts(t *testing.T) {
 	}
 	if len(result.Kills) != kills {
 		t.Fatalf("%d kills landed, want %d", len(result.Kills), kills)
+	}
+	if result.Fenced > 0 {
+		t.Errorf("%d hosts were fenced: somebody has overtaken a source that lived", result.Fenced)
 	}
 	resumed := 0
 	for i, want := range [kills][2]string{{"one", "two"}, {"two", "three"}} {
@@ -41,11 +44,19 @@ func TestNothingIsLostOrDoubledOnHosts(t *testing.T) {
 	if resumed == 0 {
 		t.Error("no flight was resumed: the kills hit nothing")
 	}
-	v, err := Audit(t.Context(), three.Engine(run.Job), flights)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range v.Differences {
-		t.Error(d)
+	read := 0
+	err = three.Each(t.Context(), func(name, engine string) error {
+		v, err := Audit(t.Context(), engine, flights)
+		if err != nil {
+			return err
+		}
+		read++
+		for _, d := range v.Differences {
+			t.Errorf("host %s: %s", name, d)
+		}
+		return nil
+	})
+	if err != nil || read != 3 {
+		t.Errorf("the books of %d hosts were read: %v", read, err)
 	}
 }
