@@ -23,7 +23,7 @@ func (d *driving) touch(c *conn) {
 
 // run drives the core when nobody else does, and lets it know the time.
 func (q *Queue) run() {
-	interval := q.cfg.Replica.HeartbeatInterval
+	interval := min(q.cfg.Replica.HeartbeatInterval, q.cfg.Replica.LeaseTimeout)
 	t := time.NewTicker(interval / 4)
 	defer t.Stop()
 	for {
