@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -328,6 +329,15 @@ func (s *socket) Read(b []byte) (int, error) {
 			return 0, net.ErrClosed
 		}
 	}
+}
+
+// SyscallConn lets a node write to the socket itself.
+func (s *socket) SyscallConn() (syscall.RawConn, error) {
+	c, ok := s.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return c.SyscallConn()
 }
 
 func (s *socket) Close() error {
