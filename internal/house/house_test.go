@@ -18,27 +18,30 @@ var arrows = map[string][]string{
 	"engine/trace":      {},
 	"engine/enginetest": {"engine", "engine/chain", "engine/trace", "internal/runtime", "spec/check"}, // it drives an engine with the real runtime
 	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "internal/mutant", "queue/..."},
-	"engine/remote":     {"engine", "engine/remote/...", "engine/trace"},
+	"engine/remote":     {"engine", "engine/remote/...", "engine/trace", "internal/socket", "internal/tlsfiles"},
 	"internal/mutant":   {},
 	"internal/ports":    {},
-	"internal/rig":      {}, // it sees the program from outside, as a process
+	"internal/stage":    {}, // it sees the program from outside, as processes
+	"internal/rig":      {"internal/stage"},
 	"conformance":       {"internal/rig"},
 	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/mutant", "internal/runtime/..."},
 	"internal/house":    {},
 	"internal/probe":    {"engine", "internal/runtime"},
 	"internal/sim":      {"engine", "engine/trace", "engine/local/memdisk", "internal/runtime", "internal/sim/...", "queue", "spec/check"},
+	"internal/socket":   {},
+	"internal/tlsfiles": {"internal/tlsfiles/..."},
 	"internal/topics":   {"engine", "internal/runtime"},
-	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/topics", "internal/v1/..."},
+	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/socket", "internal/topics", "internal/v1/..."},
 	"sidecar":           {"engine", "internal/ports", "internal/runtime", "internal/topics", "internal/v1", "sidecar/..."},
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},
 	"":                  {"engine", "engine/chain", "engine/local", "engine/remote", "internal/..."},
 	"cmd":               {"", "engine/...", "internal/...", "mesh", "queue/...", "bench/...", "cmd/...", "sidecar/..."},
 	"pawltest":          {"", "engine/...", "internal/probe", "internal/runtime", "queue", "spec/check"}, // a test kit: it may look inside
-	"examples":          {"", "engine/local", "examples/...", "internal/rig", "spec/check"},
+	"examples":          {"", "engine/local", "examples/...", "internal/rig", "internal/stage", "spec/check"},
 	"examples/orders":   {"examples/orders", "queue", "service"},
 	"examples/chat":     {"mesh", "mesh/gossip"}, // the mesh stands alone
-	"bench":             {"", "engine/...", "mesh", "queue/...", "bench/..."},
+	"bench":             {"", "engine/...", "internal/rig", "internal/stage", "mesh", "queue/...", "bench/..."},
 
 	"examples/internal/hosts": {"examples/internal/crash", "internal/ports", "queue/replica/config", "queue/replica/control"}, // it is the operator
 }
