@@ -2,26 +2,12 @@ package kar
 
 import (
 	"context"
-	"encoding/json"
 	"hash/maphash"
 	"sync"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/sidecar/host"
 )
-
-// changes is what one request changes, in one record: the body of POST
-// .../state.
-type changes struct {
-	Updates        map[string]json.RawMessage            `json:"updates"`
-	SubmapUpdates  map[string]map[string]json.RawMessage `json:"submapupdates"`
-	Removals       []string                              `json:"removals"`
-	SubmapRemovals map[string][]string                   `json:"submapremovals"`
-}
-
-// submapIndex is the map cell in which the names of an actor's submaps stand,
-// since the contract of engines lists no maps. A name stays when its submap is
-// empty.
-const submapIndex = "\x00submaps"
 
 // scanPage is how many entries are read at a time.
 const scanPage = 1000
@@ -34,7 +20,7 @@ func (h *Handler) lock(a engine.Actor) *sync.Mutex {
 
 // change makes changes and counts what was new and what was there: removals
 // first, so that a key in both is set.
-func (h *Handler) change(ctx context.Context, a engine.Actor, c *changes) (added, removed int, err error) {
+func (h *Handler) change(ctx context.Context, a engine.Actor, c *host.Changes) (added, removed int, err error) {
 	mu := h.lock(a)
 	mu.Lock()
 	defer mu.Unlock()
@@ -52,7 +38,7 @@ func (h *Handler) change(ctx context.Context, a engine.Actor, c *changes) (added
 	}
 	for m, entries := range c.SubmapUpdates {
 		if len(entries) > 0 {
-			b.put(engine.Key{Cell: submapIndex, Entry: m, InMap: true}, []byte("1"))
+			b.put(engine.Key{Cell: host.SubmapIndex, Entry: m, InMap: true}, []byte("1"))
 		}
 		for k, v := range entries {
 			added += b.put(engine.Key{Cell: m, Entry: k, InMap: true}, v)
@@ -103,7 +89,7 @@ func (b *batch) remove(k engine.Key) int {
 // put sets a value. The index of submaps is written only when it changes.
 func (b *batch) put(k engine.Key, v []byte) int {
 	was := b.has(k)
-	if was && k.InMap && k.Cell == submapIndex {
+	if was && k.InMap && k.Cell == host.SubmapIndex {
 		return 0
 	}
 	b.note(k, true)
@@ -172,14 +158,14 @@ func (h *Handler) clearAll(ctx context.Context, a engine.Actor) (int, error) {
 		writes = append(writes, engine.Write{Op: engine.Clear, Key: engine.Key{Cell: name, InMap: true}})
 	}
 	if len(names) > 0 {
-		writes = append(writes, engine.Write{Op: engine.Clear, Key: engine.Key{Cell: submapIndex, InMap: true}})
+		writes = append(writes, engine.Write{Op: engine.Clear, Key: engine.Key{Cell: host.SubmapIndex, InMap: true}})
 	}
 	return n, h.write(ctx, a, writes)
 }
 
 // submaps names the submaps of an actor.
 func (h *Handler) submaps(ctx context.Context, a engine.Actor) ([]string, error) {
-	cells, err := h.entries(ctx, a, submapIndex)
+	cells, err := h.entries(ctx, a, host.SubmapIndex)
 	names := make([]string, 0, len(cells))
 	for _, c := range cells {
 		names = append(names, c.Entry)
