@@ -242,7 +242,7 @@ func TestState(t *testing.T) {
 // TestStateOfOutcome has answers that carry changes of state: they are made with the
 // outcome, and not at all if that is an error.
 func TestStateOfOutcome(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	s := thing + "o/state"
 	p.want("PUT", s+"/gone", `1`, 201, ``)
 	p.want("POST", thing+"o/call/with", `["value"]`, 200, `{"value":1}`)
