@@ -16,13 +16,8 @@ type Changes struct {
 	SubmapRemovals map[string][]string                   `json:"submapremovals,omitempty"`
 }
 
-// SubmapIndex is the map cell in which the names of an actor's submaps stand,
-// since the contract of engines lists no maps. A name stays when its submap is
-// empty.
-const SubmapIndex = "\x00submaps"
-
 // Writes are the changes as an engine has them. Nothing is looked up: what is not
-// there is removed, and a submap named, as well.
+// there is removed as well.
 func (c *Changes) Writes() (writes []engine.Write) {
 	if c == nil {
 		return nil
@@ -42,9 +37,6 @@ func (c *Changes) Writes() (writes []engine.Write) {
 		put(engine.Key{Cell: k}, v)
 	}
 	for m, entries := range c.SubmapUpdates {
-		if len(entries) > 0 {
-			put(entry(SubmapIndex, m), []byte("1"))
-		}
 		for k, v := range entries {
 			put(entry(m, k), v)
 		}

@@ -37,9 +37,6 @@ func (h *Handler) change(ctx context.Context, a engine.Actor, c *host.Changes) (
 		added += b.put(engine.Key{Cell: k}, v)
 	}
 	for m, entries := range c.SubmapUpdates {
-		if len(entries) > 0 {
-			b.put(engine.Key{Cell: host.SubmapIndex, Entry: m, InMap: true}, []byte("1"))
-		}
 		for k, v := range entries {
 			added += b.put(engine.Key{Cell: m, Entry: k, InMap: true}, v)
 		}
@@ -86,12 +83,9 @@ func (b *batch) remove(k engine.Key) int {
 	return 1
 }
 
-// put sets a value. The index of submaps is written only when it changes.
+// put sets a value.
 func (b *batch) put(k engine.Key, v []byte) int {
 	was := b.has(k)
-	if was && k.InMap && k.Cell == host.SubmapIndex {
-		return 0
-	}
 	b.note(k, true)
 	b.writes = append(b.writes, engine.Write{Op: engine.Put, Key: k, Value: v})
 	if was {
@@ -145,7 +139,7 @@ func (h *Handler) clearAll(ctx context.Context, a engine.Actor) (int, error) {
 	for _, c := range flat {
 		writes = append(writes, engine.Write{Op: engine.Delete, Key: c.Key})
 	}
-	names, err := h.submaps(ctx, a)
+	names, err := h.comp.Session().Operator().Maps(ctx, a)
 	if err != nil {
 		return 0, err
 	}
@@ -157,20 +151,7 @@ func (h *Handler) clearAll(ctx context.Context, a engine.Actor) (int, error) {
 		n += len(cells)
 		writes = append(writes, engine.Write{Op: engine.Clear, Key: engine.Key{Cell: name, InMap: true}})
 	}
-	if len(names) > 0 {
-		writes = append(writes, engine.Write{Op: engine.Clear, Key: engine.Key{Cell: host.SubmapIndex, InMap: true}})
-	}
 	return n, h.write(ctx, a, writes)
-}
-
-// submaps names the submaps of an actor.
-func (h *Handler) submaps(ctx context.Context, a engine.Actor) ([]string, error) {
-	cells, err := h.entries(ctx, a, host.SubmapIndex)
-	names := make([]string, 0, len(cells))
-	for _, c := range cells {
-		names = append(names, c.Entry)
-	}
-	return names, err
 }
 
 // entries reads a whole submap.
