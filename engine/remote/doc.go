@@ -8,6 +8,7 @@
 //	pawl://host:7070        a server over TCP
 //
 //	token_file              a file with the server's token; default: PAWL_TOKEN of the environment
+//	rejoin      for how long a component tries to join again when its server went away; default 5m
 //	ca          with TLS: the file of who signs the server's certificate; "system": whom the machine trusts
 //	cert, key   with mutual TLS: the files of one's own certificate and its key
 //
