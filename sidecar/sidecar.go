@@ -130,7 +130,7 @@ func Run(ctx context.Context, cfg Config) (code int, err error) {
 	case <-s.comp.Fenced():
 		s.child.Kill()
 		s.stop(false)
-		return s.child.Wait(), fmt.Errorf("run %s: the other components have declared this one failed: %w", cfg.App, engine.ErrFenced)
+		return s.child.Wait(), fmt.Errorf("run %s: this component was declared failed, or could not join its engine again: %w", cfg.App, engine.ErrFenced)
 	case <-ctx.Done():
 	case <-s.shutdown:
 	}
