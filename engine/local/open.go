@@ -194,6 +194,9 @@ func (e *Engine) openJournal(ctx context.Context) error {
 		if err == nil {
 			e.log = q
 		}
+		if err == nil && s.disk.Admit != nil {
+			e.log = admitted{q, s.disk.Admit}
+		}
 		return err
 	}
 	c, err := openCopied(ctx, s, dir, cfg)
