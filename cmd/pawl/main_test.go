@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pawl": main, "bank": bank, "node": node})
+	testscript.Main(m, map[string]func(){"pawl": main, "bank": bank, "node": node, "clerk": clerk, "shelf": shelf})
 }
 
 // TestScripts runs testdata/script/*.txtar: the command line against the
