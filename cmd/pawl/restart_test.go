@@ -53,8 +53,9 @@ func (s *Stock) Take(ctx context.Context, _ pawl.None) (int, error) {
 // Out says how many are out.
 func (s *Stock) Out(ctx context.Context, _ pawl.None) (int, error) { return s.out.Get(ctx), nil }
 
-// clerk and shelf are components of one application, on the engine of the
-// directory that their argument names.
+// clerk and shelf are components of one application, on the engine that their
+// argument names. When they have joined they say so, and write the file that a
+// second argument names.
 func clerk() {
 	component(func(app *pawl.App) { pawl.Register[Order](app, pawl.ReadOnly((*Order).Placed)) })
 }
@@ -64,15 +65,20 @@ func shelf() {
 }
 
 func component(register func(*pawl.App)) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	app, err := pawl.Open(ctx, "pawl:"+os.Args[1], pawl.Config{App: "orders", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	app, err := pawl.Open(ctx, os.Args[1], pawl.Config{App: "orders", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err == nil {
 		register(app)
 		err = app.Start(ctx)
 	}
 	if err == nil {
 		fmt.Fprintln(os.Stdout, "ready")
+		if len(os.Args) > 2 {
+			err = os.WriteFile(os.Args[2], []byte("joined"), 0o600)
+		}
+	}
+	if err == nil {
 		select {
 		case <-ctx.Done():
 			err = errors.Join(app.Drain(context.WithoutCancel(ctx)), app.Close())
@@ -176,8 +182,8 @@ func quit(t *testing.T, cmd *exec.Cmd) {
 func TestServerKilled(t *testing.T) {
 	const orders, shelves, kills, clients = 300, 5, 6, 8
 	s := newServed(t, "--durability", "disk")
-	first := spawn(t, "clerk", s.dir)
-	second := spawn(t, "shelf", s.dir)
+	first := spawn(t, "clerk", "pawl:"+s.dir)
+	second := spawn(t, "shelf", "pawl:"+s.dir)
 	app, err := pawl.Open(t.Context(), "pawl:"+s.dir, pawl.Config{App: "orders", Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +216,7 @@ func TestServerKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = second.Wait() // it says that it was killed
-			second = spawn(t, "shelf", s.dir)
+			second = spawn(t, "shelf", "pawl:"+s.dir)
 			continue
 		}
 		s.kill()

@@ -29,7 +29,6 @@
 // that were not acknowledged are sent again, and taken once. A component that
 // does not come back in time, or is silent for the heartbeat timeout, is failed:
 // its actors move, and what it sends afterwards is refused. A session of which
-// the server knows nothing, since it was started anew, has ended too: whoever
-// runs the component lets another one join, and takes waits up by their ids
-// (Attach).
+// the server knows nothing, since it was started anew, has ended too, but the
+// runtime may let its component join again, under another one (session.Rejoin).
 package remote

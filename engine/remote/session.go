@@ -25,7 +25,6 @@ type session struct {
 	stream  stream
 	replies waits[*wire.Reply]
 	parts   map[uint64][]engine.Info // of replies that come in parts; the reader's
-	parked  sync.Map                 // engine.ID of what was parked from here
 	seq     atomic.Uint64            // of ids
 	newest  atomic.Uint64            // record heard of
 	fenced  chan struct{}            // closed when it has ended
@@ -161,7 +160,6 @@ func (s *session) event(e *wire.Event) error {
 	switch {
 	case e.Op == wire.EventDeliver && e.Delivery != nil && e.Delivery.Request != nil:
 		s.heard(e.Delivery.At)
-		s.letLeave(e.Delivery.Request)
 		s.handler.Deliver(*e.Delivery)
 	case e.Op == wire.EventRespond && e.Response != nil && e.Response.Outcome != nil:
 		s.heard(e.Response.At)
@@ -185,18 +183,6 @@ func (s *session) event(e *wire.Event) error {
 		return fmt.Errorf("%w: event %d", wire.ErrMalformed, e.Op)
 	}
 	return nil
-}
-
-// letLeave returns when the runtime has taken a request that was parked from
-// here out of its actor's line. Resumed, it may be delivered before the one who
-// parked it has gone on with the answer; it would stand behind others then.
-func (s *session) letLeave(r *engine.Request) {
-	if _, parked := s.parked.LoadAndDelete(r.ID); !parked {
-		return
-	}
-	for s.handler.Begun(r) && s.ctx.Err() == nil {
-		time.Sleep(100 * time.Microsecond)
-	}
 }
 
 func (s *session) heard(p engine.Position) {
@@ -271,12 +257,7 @@ func (s *session) Finish(by engine.Attempt, e *engine.Effects, o *engine.Outcome
 
 // Park implements engine.Session.
 func (s *session) Park(by engine.Attempt, f *engine.Failure) (engine.Position, error) {
-	s.parked.Store(by.ID, nil)
-	p, err := s.record(&wire.Call{Op: wire.OpPark, By: by, Failure: f})
-	if err != nil {
-		s.parked.Delete(by.ID)
-	}
-	return p, err
+	return s.record(&wire.Call{Op: wire.OpPark, By: by, Failure: f})
 }
 
 // Postpone implements engine.Session.
