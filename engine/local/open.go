@@ -229,8 +229,14 @@ func (e *Engine) recover(ctx context.Context) (err error) {
 		return err
 	}
 	if e.copied != nil {
+		from := marker
 		if marker, err = e.follow(ctx, marker); err != nil {
 			return err
+		}
+		if e.trace != nil {
+			if err := e.continueTrace(from); err != nil {
+				return err
+			}
 		}
 	}
 	return e.replay(marker)
