@@ -42,8 +42,30 @@ type message struct {
 	after engine.Position // the record it rests on
 }
 
-// errFencedByPeer ends a connection whose session is over.
-var errFencedByPeer = errors.New("the session has ended")
+// What ends a connection whose session is over.
+var (
+	errFencedByPeer = errors.New("the server has declared the component failed")
+	errAway         = errors.New("the server has ended")
+)
+
+// over reports whether an error of serve says that the session is over.
+func over(err error) bool {
+	return errors.Is(err, errFencedByPeer) || errors.Is(err, errAway) || errors.Is(err, wire.ErrMalformed)
+}
+
+// fencedBy says why a session has ended.
+func fencedBy(body []byte) error {
+	var f wire.Fenced
+	if len(body) > 0 {
+		if err := wire.Decode(body, &f); err != nil {
+			return err
+		}
+	}
+	if f.Away {
+		return errAway
+	}
+	return errFencedByPeer
+}
 
 // close has nothing queued any more; what is queued may still be sent.
 func (s *stream) close() {
@@ -119,7 +141,7 @@ func (s *stream) serve(c net.Conn, r *bufio.Reader, peer uint64) error {
 	err := s.read(c, r)
 	_ = c.Close()
 	close(ended)
-	if werr := <-wrote; werr != nil && !errors.Is(err, errFencedByPeer) && !errors.Is(err, wire.ErrMalformed) && !isTimeout(err) {
+	if werr := <-wrote; werr != nil && !over(err) && !isTimeout(err) {
 		return werr
 	}
 	return err
@@ -146,7 +168,7 @@ func (s *stream) read(c net.Conn, r *bufio.Reader) error {
 		case f.Kind == wire.KindBeat:
 			continue
 		case f.Kind == wire.KindFenced:
-			return errFencedByPeer
+			return fencedBy(f.Body)
 		case f.Seq == 0:
 			return fmt.Errorf("%w: kind %d after the handshake", wire.ErrMalformed, f.Kind)
 		}
