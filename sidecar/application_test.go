@@ -224,6 +224,10 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 		a.held.Do(func() { close(a.holds) })
 		<-a.release
 		value("released", nil)
+	case "holdandcount":
+		a.held.Do(func() { close(a.holds) })
+		<-a.release
+		value(a.count(state))
 	case "holdandkeep":
 		a.held.Do(func() { close(a.holds) })
 		<-a.release
