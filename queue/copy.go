@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -26,8 +27,9 @@ func (q *Queue) Place() Place {
 // BeginCycle makes the cycle that the next blocks belong to, on a barred queue:
 // it comes before the block that ends the cycle in front of it, and before the
 // first block of all. If the cycle being written is empty it is replaced, and if
-// the queue has no entry at all, by one of any number. A cycle that is there
-// already is left as it is. Errors are those of Append, and match ErrPlace when it
+// the queue has no entry at all, by one of any number; but the one that follows an
+// empty copied one is the next, and takes its place if the first block is of it. A
+// cycle that is there already is left as it is. Errors are those of Append, and match ErrPlace when it
 // is not the turn of that cycle.
 func (q *Queue) BeginCycle(h CycleHead) error {
 	fail := func(err error) error {
@@ -43,14 +45,14 @@ func (q *Queue) BeginCycle(h CycleHead) error {
 	q.w.Lock()
 	seg, empty, next, barred := q.w.seg, q.w.off == dataStart, q.w.next, q.w.barred != ""
 	q.w.Unlock()
-	fresh := empty && q.Last() == 0 && len(q.snapshot()) == 1
+	fresh := empty && q.fresh() && (!seg.copied || h.Cycle != seg.cycle+1)
 	same := func(s *segment) bool { return s != nil && s.cycle == h.Cycle && s.salt == h.Salt }
 	switch {
 	case q.Err() != nil:
 		return fail(q.Err())
 	case !barred:
 		return fail(errNotBarred)
-	case same(seg), same(next):
+	case same(seg) && (seg.copied || !empty), same(next):
 		return nil
 	case empty && seg.cycle == h.Cycle, fresh:
 		if err := q.replaceEmpty(seg, header); err != nil {
@@ -70,6 +72,22 @@ func (q *Queue) BeginCycle(h CycleHead) error {
 		return fail(err)
 	}
 	return nil
+}
+
+// fresh reports whether the queue has never had an entry, and one cycle.
+func (q *Queue) fresh() bool { return q.Last() == 0 && len(q.snapshot()) == 1 }
+
+// skipTo drops the empty first cycle of a queue whose first block is of the next one.
+func (q *Queue) skipTo(cycle uint32) error {
+	q.prep.mu.Lock()
+	defer q.prep.mu.Unlock()
+	q.w.Lock()
+	seg, empty, next := q.w.seg, q.w.off == dataStart, q.w.next
+	q.w.Unlock()
+	if !empty || seg.cycle == cycle || next == nil || next.cycle != cycle || !q.fresh() {
+		return nil
+	}
+	return q.replaceEmpty(seg, cycleHeader{cycle: cycle, size: next.size, salt: next.salt, created: next.created.UnixNano(), copied: true})
 }
 
 // replaceEmpty puts another cycle in the place of the empty one at the end of the
@@ -121,14 +139,26 @@ func (q *Queue) Apply(b Block) error {
 	fail := func(err error) error {
 		return fmt.Errorf("apply block %s of %d entries to queue %s: %w", b.First(), b.Entries, q.path, err)
 	}
+	if q.Last() == 0 {
+		if err := q.skipTo(b.Cycle); err != nil {
+			return fail(err)
+		}
+	}
 	w := &q.w
 	w.Lock()
 	if err := q.placeFor(&b); err != nil {
 		w.Unlock()
 		return fail(err)
 	}
-	seg := w.seg
+	seg, here := w.seg, w.pseq
 	w.Unlock()
+	if !seg.copied && here > 0 {
+		// The block has marks of another disk, and the cycle is this host's own, where
+		// recovery goes by marks: what lies before must be on this disk too.
+		if err := q.WaitDurable(context.Background(), NewIndex(seg.cycle, here-1)); err != nil {
+			return fail(err)
+		}
+	}
 	// Outside the lock: only one Apply runs, and nobody else appends.
 	var begins []place
 	head := CycleHead{Cycle: seg.cycle, Bytes: seg.size, Salt: seg.salt, Created: seg.created}
