@@ -48,7 +48,7 @@ func beHostOne(dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("at", host.Addr())
+	say("at", host.Addr())
 	q := host.Queue(qname)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -61,14 +61,16 @@ func beHostOne(dir string) error {
 	for i := 0; ; i++ {
 		text := fmt.Sprintf("child %d", i)
 		if _, err := q.Append(ctx, []byte(text)); err != nil {
-			fmt.Println("refused", err)
+			say("refused", err)
 			break
 		}
-		fmt.Println(text)
+		say(text)
 	}
 	<-ctx.Done()
 	return host.Close()
 }
+
+func say(words ...any) { fmt.Fprintln(os.Stdout, words...) } // what the parent reads
 
 // said is what a process has written, line by line.
 type said struct {
@@ -87,7 +89,7 @@ func (s *said) read(r io.Reader) {
 }
 
 // await waits for a line, at or behind a number, that begins so; and gives all so far.
-func (s *said) await(t *testing.T, ctx context.Context, n int, begins string) []string {
+func (s *said) await(ctx context.Context, t *testing.T, n int, begins string) []string {
 	t.Helper()
 	defer context.AfterFunc(ctx, s.cond.Broadcast)()
 	s.mu.Lock()
@@ -132,12 +134,12 @@ func TestStoppedSourceWakes(t *testing.T) {
 	child.cond = sync.NewCond(&child.mu)
 	var reads sync.WaitGroup
 	reads.Go(func() { child.read(out) })
-	address := strings.TrimPrefix(child.await(t, ctx, 0, "at ")[0], "at ")
+	address := strings.TrimPrefix(child.await(ctx, t, 0, "at ")[0], "at ")
 	for _, from := range []replica.HostID{2, 3} {
 		c.proxies[[2]replica.HostID{from, 1}].SetTarget(address)
 	}
 	c.open(2, 3)
-	child.await(t, ctx, 50, "child")
+	child.await(ctx, t, 50, "child")
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +150,7 @@ func TestStoppedSourceWakes(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	lines := child.await(t, ctx, 0, "refused")
+	lines := child.await(ctx, t, 0, "refused")
 	last := c.append(2, "end")
 	c.awaitCopying(2, 1)
 	ms := c.same(last)
