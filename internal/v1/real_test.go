@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/pawl-go/pawl"
+	"github.com/pawl-go/pawl/internal/socket"
 	v1 "github.com/pawl-go/pawl/internal/v1"
 )
 
@@ -51,7 +52,7 @@ func boxes(t *testing.T) func(status int, method, path, body string, headers ...
 		t.Fatal(err)
 	}
 	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return v1.Dial(ctx, filepath.Join(dir, v1.SocketName))
+		return socket.Dial(ctx, filepath.Join(dir, v1.SocketName))
 	}}
 	t.Cleanup(func() {
 		tr.CloseIdleConnections()

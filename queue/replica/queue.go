@@ -231,10 +231,8 @@ func (q *Queue) Name() string { return q.cfg.Name }
 // Dir is its directory at this host.
 func (q *Queue) Dir() string { return q.cfg.Dir }
 
-// deliver hands the core an event. One that counts bytes may wait for room.
-func (q *Queue) deliver(ev core.Event, pieces []piece, bytes int) {
-	q.in.put(envelope{event: ev, pieces: pieces, bytes: bytes})
-}
+// deliver hands the core an event.
+func (q *Queue) deliver(ev core.Event) { q.in.put(envelope{event: ev}) }
 
 // run owns the core.
 func (q *Queue) run() {
@@ -269,7 +267,7 @@ func (q *Queue) take(list []envelope) bool {
 			break
 		}
 		if e.conn != nil {
-			e.conn.send(e.frames...)
+			e.conn.send(e.frame)
 		}
 		switch e.event.(type) {
 		case core.Flushed:
@@ -282,6 +280,7 @@ func (q *Queue) take(list []envelope) bool {
 				q.step(e.event, e.pieces)
 			}
 		}
+		giveBody(e.body)
 	}
 	q.publish()
 	return q.mu.fail == nil
@@ -397,7 +396,7 @@ func (q *Queue) beginClose() {
 	q.mu.Lock()
 	q.mu.closing = true
 	q.mu.Unlock()
-	q.deliver(core.Close{}, nil, 0)
+	q.deliver(core.Close{})
 }
 
 // awaitClose waits until the core has closed, or cannot.

@@ -203,6 +203,10 @@ func (h *Hosts) command(ctx context.Context, name string, life *crash.Life) erro
 	}
 }
 
+// Last is the job of the run as the last source has it, once the run is over: who opens
+// its engine is the source again, since the other two go on.
+func (h *Hosts) Last() crash.Job { return h.on(h.source) }
+
 // Close kills the hosts that stand by, and waits for them. The data stay.
 func (h *Hosts) Close() error {
 	var errs []error
