@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // app is an application as an SDK would be: the test program in another role.
@@ -77,6 +78,7 @@ func (a *app) listenLate() {
 		if _, err := a.request("GET", "/kar/v1/actor/Thing/late/state/go", "", ""); err == nil {
 			return
 		}
+		<-time.After(5 * time.Millisecond) // nobody tells of a state
 	}
 }
 
@@ -224,6 +226,10 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 		a.held.Do(func() { close(a.holds) })
 		<-a.release
 		value("released", nil)
+	case "holdandcount":
+		a.held.Do(func() { close(a.holds) })
+		<-a.release
+		value(a.count(state))
 	case "holdandkeep":
 		a.held.Do(func() { close(a.holds) })
 		<-a.release

@@ -58,7 +58,7 @@ func (i *instance) Activate(inv *runtime.Invocation) error {
 	s := i.host.open(inv)
 	defer s.close()
 	i.host.gone(i.actor) // not the one that is about to go
-	a, err := i.host.do(inv, http.MethodGet, actorPath(i.actor, "", s.name), nil, nil)
+	a, err := i.host.ask(inv, http.MethodGet, actorPath(i.actor, "", s.name), nil, nil)
 	switch {
 	case err != nil:
 		return &runtime.FailureError{Failure: i.host.broken(inv, err)}
@@ -98,7 +98,7 @@ func (i *instance) ask(inv *runtime.Invocation, payload []byte) (runtime.Result,
 	s := i.host.open(inv)
 	defer s.close()
 	header := http.Header{"Content-Type": {"application/kar+json"}}
-	a, err := i.host.do(inv, http.MethodPost, actorPath(i.actor, inv.Method(), s.name), header, Arguments(payload))
+	a, err := i.host.ask(inv, http.MethodPost, actorPath(i.actor, inv.Method(), s.name), header, Arguments(payload))
 	if err != nil {
 		return runtime.Result{Failure: i.host.broken(inv, err)}, nil
 	}

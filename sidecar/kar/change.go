@@ -100,11 +100,11 @@ func (h *Handler) write(ctx context.Context, a engine.Actor, writes []engine.Wri
 	if len(writes) == 0 {
 		return nil
 	}
-	s := h.comp.Session()
 	inv := h.host.Running(a)
 	if inv == nil {
-		return s.Operator().Write(ctx, a, writes)
+		return h.comp.Session().Operator().Write(ctx, a, writes)
 	}
+	s := inv.Session()
 	by := engine.Attempt{ID: inv.ID(), Step: inv.Step(), N: uint32(inv.Attempt())} //nolint:gosec // it came from one
 	at, err := s.Send(by, &engine.Effects{Writes: writes})
 	if err != nil {
