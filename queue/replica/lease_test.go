@@ -31,12 +31,6 @@ func (c *cluster) deafen() {
 	}
 }
 
-func (c *cluster) heal() {
-	for _, from := range []replica.HostID{2, 3} {
-		c.proxies[[2]replica.HostID{from, 1}].Release()
-	}
-}
-
 func (c *cluster) awaitLease(held bool) {
 	c.t.Helper()
 	q := c.queue(1)
