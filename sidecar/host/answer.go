@@ -29,6 +29,7 @@ type body struct {
 	Stack    string          `json:"stack"`
 	Value    json.RawMessage `json:"value"`
 	TailCall bool            `json:"tailCall"`
+	State    *Changes        `json:"state"`
 }
 
 // thrown is the failure of an answer that reports an error.
@@ -40,30 +41,31 @@ func (a *answer) thrown() *engine.Failure {
 	return &engine.Failure{Message: b.Message, Detail: []byte(b.Stack)}
 }
 
-// result understands the answer to an invocation.
-func (a *answer) result(inv *runtime.Invocation) runtime.Result {
+// result understands the answer to an invocation: how it ends, and what of the
+// actor's state changes with that.
+func (a *answer) result(inv *runtime.Invocation) (runtime.Result, *Changes) {
 	switch {
 	case a.status == http.StatusNoContent:
-		return runtime.Result{}
+		return runtime.Result{}, nil
 	case a.status == http.StatusNotFound:
-		return runtime.Result{Failure: engine.Fail(engine.ErrNoMethod, string(a.body))}
+		return runtime.Result{Failure: engine.Fail(engine.ErrNoMethod, string(a.body))}, nil
 	case a.status >= 300:
-		return runtime.Result{Failure: a.refusal()}
+		return runtime.Result{Failure: a.refusal()}, nil
 	case len(bytes.TrimSpace(a.body)) == 0:
-		return runtime.Result{}
+		return runtime.Result{}, nil
 	}
 	var b body
 	if err := json.Unmarshal(a.body, &b); err != nil {
 		return runtime.Result{Failure: engine.Fail(engine.ErrBadPayload,
-			fmt.Sprintf("the application answered %s with what is not {value} or {error,message,stack}: %v", inv.Method(), err))}
+			fmt.Sprintf("the application answered %s with what is not {value} or {error,message,stack}: %v", inv.Method(), err))}, nil
 	}
 	switch {
 	case b.Error:
-		return runtime.Result{Failure: a.thrown()}
+		return runtime.Result{Failure: a.thrown()}, nil
 	case b.TailCall:
-		return tailOf(inv, b.Value)
+		return tailOf(inv, b.Value), b.State
 	}
-	return runtime.Result{Value: b.Value}
+	return runtime.Result{Value: b.Value}, b.State
 }
 
 // tail is the value of an answer that ends with a tail call.
