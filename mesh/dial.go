@@ -46,6 +46,7 @@ func (n *Node) connect(ctx context.Context, d roster.Dial) (*link, error) {
 	defer cancel()
 	n.awaitPast(ctx, d.ID)
 	id := n.identity(0, d.ID)
+	id.Dial = n.dialed.Add(1)
 	if _, err := rand.Read(id.Link[:]); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ type link struct {
 	identity    wire.Identity
 	dialed      bool // by this node
 	up          bool // it has been established; guarded by node.mu
+	closing     bool // the roster has ended it, and it fails soon; guarded by node.mu
 
 	control *stream
 	lanes   []*stream // as many as the side with more has

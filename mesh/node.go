@@ -49,6 +49,7 @@ type Node struct {
 	state    atomic.Uint32
 	actors   directory
 	unnamed  atomic.Uint64
+	dialed   atomic.Uint64 // control streams so far
 	calls    callTable
 	monitors monitorTable
 	counts   counts
@@ -240,6 +241,7 @@ var errReplaced = errors.New("the link is over: the peer has another, or has gon
 func (n *Node) apply(e roster.Effects) (over []*link) {
 	for _, id := range e.Close {
 		if l := n.links[id]; l != nil {
+			l.closing = true
 			over = append(over, l)
 		}
 	}
@@ -306,7 +308,7 @@ func (n *Node) establish(l *link) error {
 		if !l.dialed {
 			l.say(wire.AppendEmpty(nil, wire.Ready)) // before anything else on it
 		}
-		l.peer.link.Store(l)
+		l.peer.use(l)
 		l.peer.dialError = nil
 		return e
 	})
@@ -319,6 +321,15 @@ func (n *Node) establish(l *link) error {
 	}
 	l.start()
 	return nil
+}
+
+// use lets senders find a link, unless it has failed meanwhile: then it is taken from
+// them already.
+func (p *peer) use(l *link) {
+	p.link.Store(l)
+	if l.isFailed() {
+		p.link.CompareAndSwap(l, nil)
+	}
 }
 
 // linkOver is for a link of which nothing runs any more.
@@ -385,12 +396,12 @@ func (n *Node) lastLink(id string) (wire.LinkID, uint64) {
 	return past.id, past.received
 }
 
-// awaitPast waits until links with a peer that have failed are over.
+// awaitPast waits until links with a peer that have failed, or are about to, are over.
 func (n *Node) awaitPast(ctx context.Context, id string) {
 	n.mu.Lock()
 	var failed []*link
 	for _, l := range n.links {
-		if l.peer.id == id && l.isFailed() {
+		if l.peer.id == id && (l.closing || l.isFailed()) {
 			failed = append(failed, l)
 		}
 	}

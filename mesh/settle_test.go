@@ -68,3 +68,49 @@ func TestStaleDialSettlesNothing(t *testing.T) {
 		t.Errorf("once it is linked again: %+v", c)
 	}
 }
+
+// onWait is a context that calls wait when somebody begins to wait for its end.
+type onWait struct {
+	context.Context
+	wait func()
+}
+
+func (c onWait) Done() <-chan struct{} {
+	c.wait()
+	return c.Context.Done()
+}
+
+// A link that another dial of the peer has ended in the roster, and that has not failed
+// yet, is waited for: only then is it known what has come by it.
+func TestLinkThatIsAboutToFailIsAwaited(t *testing.T) {
+	a, _ := pair(t, func(c *Config) { c.Timing.Heartbeat, c.Timing.Silence = time.Minute, time.Hour })
+	l := acceptedLink(t, a)
+	a.mu.Lock()
+	over := a.apply(a.roster.Lost(a.now(), "b", l.id))
+	a.mu.Unlock()
+	if len(over) != 1 || over[0] != l {
+		t.Fatalf("%d links are over", len(over))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	waited := false
+	a.awaitPast(onWait{ctx, func() { waited = true; l.fail(errReplaced) }}, "b")
+	a.mu.Lock()
+	last, _ := a.lastLink("b")
+	a.mu.Unlock()
+	if !waited || last != l.id {
+		t.Errorf("waited: %v; the last link is said to be %v, not %v", waited, last, l.id)
+	}
+}
+
+// A link that fails while it is put to use is not left where senders find it.
+func TestLinkThatFailsBeforeItsUse(t *testing.T) {
+	a, _ := pair(t)
+	l := acceptedLink(t, a)
+	l.fail(errReplaced)
+	other := &peer{id: "b"}
+	other.use(l)
+	if other.link.Load() != nil {
+		t.Error("senders find a link that has failed")
+	}
+}

@@ -13,9 +13,14 @@
 //     name dialled. A dial counts from when it is committed: when the dialler is
 //     about to prove who it is. The smaller name refuses a dial that crosses a
 //     committed one of its own; the larger gives up its own when it admits one.
-//  4. Three failed dials in a row after a loss make a peer unreachable. The
+//     What is given up is never established, however far it has come: it may have
+//     been up on the other side, and lost, and is not the link that was spoken of.
+//  4. A node dials a peer once at a time, and numbers its dials. One that arrives
+//     after a later one is refused, and one that was admitted before a later one is
+//     not established: the dialler has given it up.
+//  5. Three failed dials in a row after a loss make a peer unreachable. The
 //     delay between dials doubles, with jitter, up to a bound.
-//  5. A peer that is gone for FailAfter has failed: it is no member until it
+//  6. A peer that is gone for FailAfter has failed: it is no member until it
 //     comes up again.
 package roster
 
@@ -106,6 +111,8 @@ type peer struct {
 
 	dialing   bool
 	committed bool
+	aborted   bool   // our dial is given up, and does not know yet
+	admitted  uint64 // the number of the peer's latest dial, of this incarnation
 	failures  int
 	dialAt    time.Time
 	lostAt    time.Time
@@ -200,6 +207,9 @@ func (r *Roster) Admit(now time.Time, who wire.Identity) (v wire.Verdict, known 
 	if who.Incarnation < p.Incarnation {
 		return wire.Stale, p.Incarnation, e
 	}
+	if p.outdated(who) {
+		return wire.NoSuchLink, 0, e
+	}
 	if who.Incarnation == p.Incarnation && r.crossed(p, who) {
 		return wire.Crossed, 0, e
 	}
@@ -211,10 +221,24 @@ func (r *Roster) Admit(now time.Time, who wire.Identity) (v wire.Verdict, known 
 	if who.Addr != "" {
 		p.Addr = who.Addr
 	}
-	if p.dialing && (p.ID < r.Self || !p.committed) {
-		e.Abort = append(e.Abort, p.ID)
+	p.admitted = who.Dial
+	if p.ID < r.Self || !p.committed {
+		p.abort(&e)
 	}
 	return wire.Welcome, 0, e
+}
+
+// outdated reports whether who dialled before a dial of its own that was admitted.
+func (p *peer) outdated(who wire.Identity) bool {
+	return who.Incarnation == p.Incarnation && who.Dial < p.admitted
+}
+
+// abort gives our own dial up, if there is one.
+func (p *peer) abort(e *Effects) {
+	if p.dialing {
+		p.aborted, p.committed = true, false
+		e.Abort = append(e.Abort, p.ID)
+	}
 }
 
 // crossed reports whether our own dial or link is kept instead of who's (rule 3).
@@ -238,7 +262,7 @@ func (r *Roster) succeed(now time.Time, p *peer, inc uint64, e *Effects) {
 		p.failures = 0
 		p.lostAt = now
 	}
-	p.Incarnation = inc
+	p.Incarnation, p.admitted = inc, 0
 }
 
 // lose takes a peer's link from it.
@@ -257,7 +281,7 @@ func (r *Roster) lose(now time.Time, p *peer, e *Effects) {
 // Commit asks whether our dial to id may go on to prove who we are.
 func (r *Roster) Commit(id string) bool {
 	p := r.peers[id]
-	if p == nil || !p.dialing || p.link != (wire.LinkID{}) {
+	if p == nil || !p.dialing || p.aborted || p.link != (wire.LinkID{}) {
 		return false
 	}
 	p.committed = true
@@ -271,7 +295,10 @@ func (r *Roster) Establish(now time.Time, who wire.Identity, link wire.LinkID, o
 	if p == nil || who.Incarnation < p.Incarnation {
 		return false, e
 	}
-	if !ours && p.committed && r.Self < p.ID {
+	if ours && !p.committed { // given up
+		return false, e
+	}
+	if !ours && (p.outdated(who) || p.committed && r.Self < p.ID) {
 		return false, e
 	}
 	if who.Incarnation > p.Incarnation {
@@ -280,8 +307,8 @@ func (r *Roster) Establish(now time.Time, who wire.Identity, link wire.LinkID, o
 	if p.link != (wire.LinkID{}) {
 		e.Close = append(e.Close, p.link)
 	}
-	if p.dialing && !ours {
-		e.Abort = append(e.Abort, p.ID)
+	if !ours {
+		p.abort(&e)
 	}
 	if who.Addr != "" {
 		p.Addr = who.Addr
@@ -324,7 +351,7 @@ func (r *Roster) Dialed(now time.Time, id string, ok, counted bool) (e Effects) 
 	if p == nil {
 		return e
 	}
-	p.dialing, p.committed = false, false
+	p.dialing, p.committed, p.aborted = false, false, false
 	if ok {
 		return e
 	}

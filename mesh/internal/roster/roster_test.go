@@ -134,6 +134,59 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// A dial that is given up for the peer's is not established any more, though all its
+// streams are attached, and commits to nothing.
+func TestGivenUpDialIsOver(t *testing.T) {
+	for _, late := range []bool{false, true} { // it commits after it has been given up
+		r := newRoster("b")
+		r.Add(epoch, "a", "a:1", true)
+		if dials, _ := r.Due(epoch); len(dials) != 1 || !late && !r.Commit("a") {
+			t.Fatalf("dials %v", dials)
+		}
+		theirs := identity("a", 1)
+		if v, _, e := r.Admit(epoch, theirs); v != wire.Welcome || len(e.Abort) != 1 {
+			t.Fatalf("%v %+v", v, e)
+		}
+		if late && r.Commit("a") {
+			t.Error("it is committed")
+		}
+		if ok, _ := r.Establish(epoch, identity("a", 1), link(1), true); ok {
+			t.Error("it is established")
+		}
+		r.Dialed(epoch, "a", false, false)
+		if ok, _ := r.Establish(epoch, theirs, link(2), false); !ok {
+			t.Error("the peer's is not")
+		}
+	}
+}
+
+// Of two dials of one peer the later counts, whenever they are dealt with.
+func TestEarlierDialIsStale(t *testing.T) {
+	dial := func(inc, number uint64) wire.Identity {
+		who := identity("a", inc)
+		who.Dial = number
+		return who
+	}
+	r := newRoster("b")
+	for number := range uint64(2) {
+		if v, _, _ := r.Admit(epoch, dial(1, number+1)); v != wire.Welcome {
+			t.Fatal(v)
+		}
+	}
+	if ok, _ := r.Establish(epoch, dial(1, 2), link(2), false); !ok {
+		t.Error("the later one is not established")
+	}
+	if ok, e := r.Establish(epoch, dial(1, 1), link(1), false); ok || len(e.Close) != 0 {
+		t.Errorf("the earlier one takes its place: %+v", e)
+	}
+	if v, _, e := r.Admit(epoch, dial(1, 1)); v != wire.NoSuchLink || len(e.Close) != 0 {
+		t.Errorf("the earlier one is admitted: %v, %+v", v, e)
+	}
+	if v, _, _ := r.Admit(epoch, dial(2, 1)); v != wire.Welcome {
+		t.Errorf("the first of another life: %v", v)
+	}
+}
+
 func TestStrangersAndGoodbyes(t *testing.T) {
 	r := newRoster("a")
 	r.Admit(epoch, identity("x", 1)) // and never comes up

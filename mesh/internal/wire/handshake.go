@@ -89,7 +89,7 @@ type Identity struct {
 	Lanes       uint16 // on which the sender sends
 	LastLink    LinkID // the last link with this peer that was up
 	Received    uint64 // messages taken from LastLink; for a lane, from it in Link
-	Dial        uint64 // for a lane: which dial of it this is, from 1; one after a later one is stale
+	Dial        uint64 // which dial of the node this is, or of the lane, from 1; one after a later one is stale
 }
 
 // AppendIdentity appends it.
