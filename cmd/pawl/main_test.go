@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": ready, "exits": exits, "readnode": readnode,
+			"ready": ready, "exits": exits, "sees": sees, "readnode": readnode,
 		},
 	})
 }
@@ -45,6 +46,18 @@ func ready(ts *testscript.TestScript, _ bool, _ []string) {
 		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // another process
 	}
 	ts.Fatalf("nobody answers at %s", path)
+}
+
+// sees waits until a file has a text: sees told.txt alice.
+func sees(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	for range 6000 {
+		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), args[1]) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // another process
+	}
+	ts.Fatalf("%s never has %q", args[0], args[1])
 }
 
 // exits runs a command and wants an exit code: exits 3 pawl call x/y z.

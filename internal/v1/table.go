@@ -56,6 +56,7 @@ func (h *Handler) table() []described {
 		{"POST", "/v1/topics/{topic}/publish", h.publish, "Publish an event; durable when answered", "delay at Idempotency-Key:", anyJSON{}, Accepted{}, 202},
 		{"GET", "/v1/components", h.components, "The members, and the engine's counts", "", nil, Components{}, 0},
 		{"GET", "/v1/types", h.types, "Actor types that are hosted, stored or waited for", "all", nil, Page[Type]{}, 0},
+		{"GET", "/v1/events", h.events, "What the application does, as Server-Sent Events; resumable", "type id method invocation event after follow all Last-Event-ID:", nil, eventStream{}, 0},
 		{"GET", "/v1/health/live", h.live, "The process answers", "", nil, map[string]string{}, 0},
 		{"GET", "/v1/health/ready", h.ready, "It is a member and its engine records", "", nil, map[string]string{}, 0},
 		{"GET", "/v1/openapi.json", h.openAPI, "This description", "", nil, anyJSON{}, 0},
