@@ -22,7 +22,7 @@ type Starter func(ctx context.Context, argument string) *exec.Cmd
 
 // job is what a child does.
 type job struct {
-	Do         string        `json:"do"`  // "size", "serve", "mesh" or "tail"
+	Do         string        `json:"do"`  // "size", "serve", "mesh", "tail" or "application"
 	Dir        string        `json:"dir"` // tail: of the queue; empty: the standard input
 	Durability string        `json:"durability,omitempty"`
 	Calls      []int         `json:"calls,omitempty"`  // size: memory after so many calls, rising
@@ -75,6 +75,8 @@ func Child(ctx context.Context, argument string, out io.Writer) error {
 		err = serveMesh(ctx, say)
 	case "tail":
 		err = j.tail(ctx, say)
+	case "application":
+		err = serveApplication(out)
 	default:
 		err = fmt.Errorf("no job %q", j.Do)
 	}

@@ -9,6 +9,7 @@
 //   - [Queue] is package queue on one host, beside a bare mapped log (packages
 //     journals and rounds); [Replica] is the same on two and three hosts, beside
 //     bare TCP.
+//   - [HTTP] is calls over HTTP to an application behind pawl run, beside bare HTTP.
 //   - [Checkpoint] is what calls see of a checkpoint.
 //
 // Every job prints a report for people or as JSON. None passes or fails: the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/bench"
+	"github.com/pawl-go/pawl/internal/rig"
 )
 
 func TestMain(m *testing.M) {
@@ -19,7 +20,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	rig.Clean()
+	os.Exit(code)
 }
 
 func child(ctx context.Context, argument string) *exec.Cmd {
@@ -111,6 +114,24 @@ func TestReplicaSmoke(t *testing.T) {
 	}
 	for _, f := range r.Figures {
 		if f.Ops <= 0 || f.OpsPerS+f.P50 <= 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	r.Print(t.Output())
+}
+
+func TestHTTPSmoke(t *testing.T) {
+	r, err := bench.HTTP(t.Context(), bench.HTTPOptions{
+		Pawl: rig.Pawl(t), Dir: t.TempDir(), Rounds: 1, Duration: 50 * time.Millisecond, Clients: 4, Keys: 8,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Figures) != 4*3+4*4 || len(r.Ratios) != 4*2+4*3 {
+		t.Errorf("%+v", r)
+	}
+	for _, f := range r.Figures {
+		if f.Ops <= 0 || f.P50 <= 0 {
 			t.Errorf("%+v", f)
 		}
 	}

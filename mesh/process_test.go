@@ -50,6 +50,9 @@ func beNode(spec []string) error {
 	if _, err := mesh.Spawn(n, "silent", func(c *mesh.Context, _ number) error { _, err := c.ReplyTo(); return err }); err != nil {
 		return err
 	}
+	if _, err := mesh.Spawn(n, "sink", func(*mesh.Context, any) error { return nil }); err != nil {
+		return err
+	}
 	fmt.Fprintln(os.Stdout, n.Addr())
 	bufio.NewReader(os.Stdin).ReadByte() // until the test ends
 	return nil
@@ -110,13 +113,17 @@ func freeAddr(t *testing.T) string {
 }
 
 // A process is killed with a call in flight and a monitor set: both end at once.
-// It is started again on its address, again and again.
+// It is started again on its address, a hundred times.
 func TestKilledProcess(t *testing.T) {
 	addr := freeAddr(t)
-	a := startTCP(t, "a", func(c *mesh.Config) { c.Timing = fast; c.Members = mesh.Static(mesh.Peer{ID: "b", Addr: addr}) })
-	rounds := 10
-	if testing.Short() {
-		rounds = 3
+	a := startTCP(t, "a", func(c *mesh.Config) {
+		c.Timing = fast
+		c.Timing.Silence = time.Minute // it is not by its silence that one who is killed is noticed
+		c.Members = mesh.Static(mesh.Peer{ID: "b", Addr: addr})
+	})
+	rounds := 100
+	if testing.Short() || raceEnabled {
+		rounds = 5
 	}
 	for round := range rounds {
 		p := startProcess(t, "b "+addr+" a="+a.Addr())
@@ -140,9 +147,105 @@ func TestKilledProcess(t *testing.T) {
 		if _, err := monitor.Exit(t.Context()); !errors.Is(err, mesh.ReplyDisconnected) {
 			t.Errorf("a monitor on who is killed: %v", err)
 		}
-		if took := time.Since(begun); took > time.Second {
+		if took := time.Since(begun); took > 10*time.Second { // a few ms, if nobody else is busy
 			t.Errorf("it took %v to notice", took)
 		}
+	}
+}
+
+// prompt counts sends, and those among them that took 10 ms or more.
+type prompt struct{ all, slow int }
+
+func (p *prompt) send(f func() error) error {
+	begun := time.Now()
+	err := f()
+	p.all++
+	if time.Since(begun) >= 10*time.Millisecond {
+		p.slow++
+	}
+	return err
+}
+
+// check allows for a few that were not slow, but had to wait for a processor.
+func (p *prompt) check(t *testing.T) {
+	t.Helper()
+	t.Logf("%d of %d took 10 ms or more", p.slow, p.all)
+	if p.all < 300 || p.slow > p.all/20 {
+		t.Errorf("%d of %d sends took 10 ms or more", p.slow, p.all)
+	}
+}
+
+// What is cast to a process that is killed, or hangs, returns at once: before that is
+// noticed, while it is dialled again, and when it is unreachable.
+func TestCastToDeadProcess(t *testing.T) {
+	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "hung": syscall.SIGSTOP} {
+		t.Run(name, func(t *testing.T) {
+			a := startTCP(t, "a", func(c *mesh.Config) { c.Timing = fast })
+			p := startProcess(t, "b "+freeAddr(t)+" a="+a.Addr())
+			if err := a.WaitForMembers(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
+			sink := mesh.At(a, mesh.Address[number]{Node: "b", Name: "sink"})
+			if err := p.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			var sent prompt
+			unreachable := 0
+			for begun := time.Now(); unreachable < 300; {
+				err := sent.send(func() error { return sink.Cast(t.Context(), number{}) })
+				if errors.Is(err, mesh.SendUnreachable) {
+					unreachable++
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				if time.Since(begun) > time.Minute {
+					t.Fatal("it is never unreachable")
+				}
+				time.Sleep(3 * time.Millisecond)
+			}
+			sent.check(t)
+			if gone := a.Counters().Dropped; gone[mesh.ReasonReconnecting]+gone[mesh.ReasonLost] == 0 {
+				t.Errorf("nothing is counted as dropped: %v", gone)
+			}
+		})
+	}
+}
+
+// A process that hangs reads nothing: its lane is full, and TryCast says so without
+// waiting, until the node is unreachable.
+func TestTryCastNeverBlocks(t *testing.T) {
+	a := startTCP(t, "a", func(c *mesh.Config) { c.Timing = fast })
+	p := startProcess(t, "b "+freeAddr(t)+" a="+a.Addr())
+	if err := a.WaitForMembers(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	sink := mesh.At(a, mesh.Address[[]byte]{Node: "b", Name: "sink"})
+	if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var sent prompt
+	full := 0
+	m := make([]byte, 10_000)
+	for begun := time.Now(); ; {
+		err := sent.send(func() error { return sink.TryCast(m) })
+		if errors.Is(err, mesh.SendUnreachable) {
+			break
+		}
+		if errors.Is(err, mesh.SendFull) {
+			full++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(begun) > time.Minute {
+			t.Fatal("it is never unreachable")
+		}
+		if full > 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	sent.check(t)
+	if full == 0 {
+		t.Error("the lane was never full")
 	}
 }
 

@@ -95,7 +95,8 @@ func (c *sockets) Start(id string, configure ...func(*mesh.Config)) *mesh.Node {
 	h := &socketHost{Network: mesh.TCP(), in: c, name: id}
 	cfg := mesh.Config{
 		ID: id, Listen: "127.0.0.1:0", Network: h, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Timing: mesh.Timing{RedialMin: 10 * time.Millisecond, RedialMax: 200 * time.Millisecond},
+		// A busy machine is not silence.
+		Timing: mesh.Timing{RedialMin: 10 * time.Millisecond, RedialMax: 200 * time.Millisecond, Silence: 10 * time.Second},
 	}
 	var peers []mesh.Peer
 	for _, other := range c.Names() {
@@ -144,7 +145,7 @@ func (c *sockets) Leave(id string) {
 	defer cancel()
 	c.mu.Lock()
 	n := c.nodes[id]
-	delete(c.nodes, id)
+	c.forget(id)
 	c.mu.Unlock()
 	if err := n.Leave(ctx); err != nil {
 		c.t.Fatalf("%s: %v", id, err)
@@ -155,7 +156,7 @@ func (c *sockets) Leave(id string) {
 func (c *sockets) Crash(id string) {
 	c.mu.Lock()
 	n, h := c.nodes[id], c.hosts[id]
-	delete(c.nodes, id)
+	c.forget(id)
 	h.dead = true
 	open := slices.Clone(c.open)
 	listener := h.listener
@@ -167,6 +168,13 @@ func (c *sockets) Crash(id string) {
 		}
 	}
 	c.closing.Go(n.Close)
+}
+
+// forget takes a node out; c.mu is held.
+func (c *sockets) forget(id string) {
+	delete(c.names, c.nodes[id].Addr())
+	delete(c.nodes, id)
+	delete(c.hosts, id)
 }
 
 func (c *sockets) Cut(a, b string) bool {

@@ -108,7 +108,7 @@ func nextOf(t *testing.T, events *mesh.Subscription, kinds ...mesh.EventKind) (m
 // Two nodes monitor each other's actors in great numbers, both ways at once, while
 // these end.
 func TestCrossedMonitorStorms(t *testing.T) {
-	simulate(t, func(t *testing.T, w *world) {
+	everywhere(t, func(t *testing.T, w *world) {
 		const each = 2000
 		var storms sync.WaitGroup
 		var notices atomic.Int64
@@ -142,11 +142,11 @@ func TestCrossedMonitorStorms(t *testing.T) {
 
 // Many monitored actors end at once: each is heard of, and nothing else suffers.
 func TestManyMonitoredEndAtOnce(t *testing.T) {
-	count := 200_000
-	if testing.Short() || raceEnabled {
-		count = 20_000
-	}
-	simulate(t, func(t *testing.T, w *world) {
+	everywhere(t, func(t *testing.T, w *world) {
+		count := 20_000
+		if _, real := w.cluster.(*sockets); real && !testing.Short() && !raceEnabled {
+			count = 200_000
+		}
 		events := w.a.Subscribe()
 		defer events.Close()
 		monitors := make([]*mesh.Monitor, count)
@@ -199,7 +199,7 @@ func TestLargeInFlightWithoutFlap(t *testing.T) {
 	if raceEnabled {
 		count = 8 // the detector looks at each byte
 	}
-	simulate(t, func(t *testing.T, w *world) {
+	everywhere(t, func(t *testing.T, w *world) {
 		events := w.a.Subscribe()
 		defer events.Close()
 		var calls sync.WaitGroup
@@ -225,7 +225,7 @@ func TestBlockedActorBoundsMemory(t *testing.T) {
 	if raceEnabled {
 		count = 64 // see above
 	}
-	simulate(t, func(t *testing.T, w *world) {
+	everywhere(t, func(t *testing.T, w *world) {
 		begun, release := make(chan struct{}), make(chan struct{})
 		defer close(release)
 		spawn(t, w.b, "busy", busy[[]byte](begun, release))
@@ -247,12 +247,19 @@ func TestBlockedActorBoundsMemory(t *testing.T) {
 			}
 		}
 		<-begun
-		w.Sleep(time.Second)
-		refused := w.b.Counters().Refused[mesh.ReasonOverloaded]
-		if waits := uint64(count) - refused; waits < 16 || waits > 18 {
+		var refused, told uint64
+		if !eventually(w, func() bool {
+			refused = w.b.Counters().Refused[mesh.ReasonOverloaded]
+			waits := uint64(count) - refused
+			return waits == 16 || waits == 17
+		}) {
 			t.Errorf("%d of %d refused, want all but the one begun and 15 or 16 that wait", refused, count)
 		}
-		if told := w.a.Counters().RefusedElsewhere[mesh.ReasonOverloaded]; told != refused {
+		if !eventually(w, func() bool {
+			refused = w.b.Counters().Refused[mesh.ReasonOverloaded]
+			told = w.a.Counters().RefusedElsewhere[mesh.ReasonOverloaded]
+			return told == refused
+		}) {
 			t.Errorf("%d reported of %d", told, refused)
 		}
 		l, err := letters.Next(t.Context())
@@ -265,7 +272,7 @@ func TestBlockedActorBoundsMemory(t *testing.T) {
 // An actor stops itself in a handler while others send to it: who sends afterwards
 // is refused, and each message is accounted for.
 func TestStopsItselfUnderLoad(t *testing.T) {
-	simulate(t, func(t *testing.T, w *world) {
+	everywhere(t, func(t *testing.T, w *world) {
 		var lives atomic.Int64
 		stopper := func(c *mesh.Context, m number) error {
 			if m.N == 500 {
@@ -298,11 +305,10 @@ func TestStopsItselfUnderLoad(t *testing.T) {
 			}
 		}
 		senders.Wait()
-		w.Sleep(time.Second)
-		settled(t, w.cluster)
-		if n := w.b.Counters().Actors; n != 0 || lives.Load() < 20 {
-			t.Errorf("%d actors live, %d have stopped", n, lives.Load())
+		if !eventually(w, func() bool { return w.b.Counters().Actors == 0 }) || lives.Load() < 20 {
+			t.Errorf("%d actors live, %d have stopped", w.b.Counters().Actors, lives.Load())
 		}
+		settled(t, w.cluster)
 	})
 }
 
@@ -395,15 +401,15 @@ func TestFiftyNodesJoin(t *testing.T) {
 	}
 }
 
-// 1,000 nodes join and leave: goroutines and memory are back where they were.
+// 1,000 nodes join and leave, 200 of them over real sockets: goroutines and memory are
+// back where they were.
 func TestJoinsAndLeavesLeaveNothing(t *testing.T) {
-	rounds := 1000
-	if testing.Short() || raceEnabled {
-		rounds = 200
-	}
-	simulate(t, func(t *testing.T, w *world) {
+	everywhere(t, func(t *testing.T, w *world) {
+		rounds := 1000
+		if _, real := w.cluster.(*sockets); real || testing.Short() || raceEnabled {
+			rounds = 200
+		}
 		measure := func() (int, uint64) {
-			w.Sleep(time.Minute)
 			runtime.GC()
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
@@ -423,12 +429,16 @@ func TestJoinsAndLeavesLeaveNothing(t *testing.T) {
 		for i := range 20 {
 			visit(i)
 		}
+		w.Sleep(time.Second)
 		goroutines, heap := measure()
 		for i := range rounds {
 			visit(20 + i)
 		}
-		goroutinesNow, heapNow := measure()
-		if goroutinesNow > goroutines || heapNow > heap+heap/5+(1<<20) {
+		if !eventually(w, func() bool {
+			goroutinesNow, heapNow := measure()
+			return goroutinesNow <= goroutines && heapNow <= heap+heap/5+(1<<20)
+		}) {
+			goroutinesNow, heapNow := measure()
 			t.Errorf("%d goroutines and %d KiB, before %d and %d", goroutinesNow, heapNow>>10, goroutines, heap>>10)
 		}
 	})

@@ -40,7 +40,11 @@ func newReport(title string, rounds int) *Report {
 func (r *Report) Print(w io.Writer) {
 	fmt.Fprintf(w, "%s: medians of %d round(s), %d processors, load %s before and %s after\n\n",
 		r.Title, r.Rounds, r.Processors, r.LoadBefore, r.LoadAfter)
-	fmt.Fprintf(w, "  %-16s %-20s %12s %10s %10s %12s   %s\n", "", "", "ops/s", "p50, us", "p99, us", "CPU/op, us", "first/this: ops, p50, CPU")
+	width := 0
+	for _, f := range r.Figures {
+		width = max(width, len(f.Job))
+	}
+	fmt.Fprintf(w, "  %-*s %-20s %12s %10s %10s %12s   %s\n", width, "", "", "ops/s", "p50, us", "p99, us", "CPU/op, us", "first/this: ops, p50, CPU")
 	last := ""
 	for _, f := range r.Figures {
 		job := f.Job
@@ -48,7 +52,7 @@ func (r *Report) Print(w io.Writer) {
 			job = ""
 		}
 		last = f.Job
-		fmt.Fprintf(w, "  %-16s %-20s %12s %10s %10s %12s%s\n", job, f.System,
+		fmt.Fprintf(w, "  %-*s %-20s %12s %10s %10s %12s%s\n", width, job, f.System,
 			number(f.OpsPerS, 0), number(f.P50, 2), number(f.P99, 2), number(f.CPUPerOp, 3), r.against(f))
 	}
 }

@@ -32,7 +32,7 @@ type Figure struct {
 	OpsPerS  float64 `json:"ops_per_s,omitempty"`
 	P50      float64 `json:"p50_us,omitempty"`
 	P99      float64 `json:"p99_us,omitempty"`
-	CPUPerOp float64 `json:"cpu_us_per_op,omitempty"` // of this process, the kernel's part included
+	CPUPerOp float64 `json:"cpu_us_per_op,omitempty"` // of this process and others that serve it, the kernel's part included
 }
 
 // Of takes the figures of a load.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/pawl-go/pawl/examples/internal/stage"
+	"github.com/pawl-go/pawl/internal/stage"
 )
 
 // table is the processes: a server and the hosts.
@@ -30,10 +30,11 @@ func (t *table) data() string { return filepath.Join(t.dir, "data") }
 
 // lay starts the server and the hosts.
 func (t *table) lay(ctx context.Context, hosts int) error {
-	dir, err := stage.Dir(ctx, "examples/philosophers")
+	root, err := stage.Root()
 	if err != nil {
 		return err
 	}
+	dir := filepath.Join(root, "examples", "philosophers")
 	if err := stage.NPM(ctx, dir); err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (t *table) kill(ctx context.Context, seat int, node bool) (which string, er
 		return which, fmt.Errorf("kill %s: %w\n%s", which, err, h.Output())
 	}
 	select {
-	case <-h.Done():
+	case <-h.Silent():
 	case <-ctx.Done():
 		return which, context.Cause(ctx)
 	}
@@ -98,6 +99,7 @@ func (t *table) clear() {
 	for _, h := range t.hosts {
 		if h.Process != nil {
 			h.Kill()
+			<-h.Silent()
 		}
 	}
 	if t.server != nil {

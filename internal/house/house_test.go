@@ -21,7 +21,8 @@ var arrows = map[string][]string{
 	"engine/remote":     {"engine", "engine/remote/...", "engine/trace"},
 	"internal/mutant":   {},
 	"internal/ports":    {},
-	"internal/rig":      {}, // it sees the program from outside, as a process
+	"internal/stage":    {}, // it sees the program from outside, as processes
+	"internal/rig":      {"internal/stage"},
 	"conformance":       {"internal/rig"},
 	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/mutant", "internal/runtime/..."},
 	"internal/house":    {},
@@ -35,10 +36,10 @@ var arrows = map[string][]string{
 	"":                  {"engine", "engine/chain", "engine/local", "engine/remote", "internal/..."},
 	"cmd":               {"", "engine/...", "internal/...", "mesh", "queue/...", "bench/...", "cmd/...", "sidecar/..."},
 	"pawltest":          {"", "engine/...", "internal/probe", "internal/runtime", "queue", "spec/check"}, // a test kit: it may look inside
-	"examples":          {"", "engine/local", "examples/...", "internal/rig", "spec/check"},
+	"examples":          {"", "engine/local", "examples/...", "internal/rig", "internal/stage", "spec/check"},
 	"examples/orders":   {"examples/orders", "queue", "service"},
 	"examples/chat":     {"mesh", "mesh/gossip"}, // the mesh stands alone
-	"bench":             {"", "engine/...", "mesh", "queue/...", "bench/..."},
+	"bench":             {"", "engine/...", "internal/rig", "internal/stage", "mesh", "queue/...", "bench/..."},
 
 	"examples/internal/hosts": {"examples/internal/crash", "internal/ports", "queue/replica/config", "queue/replica/control"}, // it is the operator
 }

@@ -1,13 +1,7 @@
-// Package rig starts real processes for tests: the command pawl, built once for
-// each test binary, applications in other languages that it runs, and a witness
-// that they tell what happens to.
-//
-// Applications under test end their start-up with a line on standard output,
-//
-//	ready {"pid":4711,"app":40001,"runtime":40002}
-//
-// so that a test knows their ports without choosing them, and whom to kill. All
-// that a process prints is logged if the test fails.
+// Package rig is package stage for tests: real processes, the command pawl, built
+// once for each test binary, applications in other languages that it runs, and a
+// witness that they tell what happens to. All that a process prints is logged if the
+// test fails.
 //
 // What npm has to install is installed by [NPM], next to the package.json that
 // asks for it, once. Where there is no npm, or no registry, tests fail and say so;

@@ -1,175 +1,97 @@
 package rig
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pawl-go/pawl/internal/stage"
 )
 
 // Patience is how long the rig waits for a process to say or do something. It is
 // generous: a test that waits for it has failed.
 const Patience = 60 * time.Second
 
-// Process is a running command. It is killed at the end of the test, with all
-// processes that it has started and that are still of its group.
+// App is what an application says of itself when it is ready.
+type App = stage.App
+
+// Process is a stage.Process of a test, which fails where the process does. It is
+// killed at the end of the test, with all processes that it has started and that are
+// still of its group.
 type Process struct {
-	t    testing.TB
-	name string
-	cmd  *exec.Cmd
-
-	mu    sync.Mutex
-	lines []string
-	news  chan struct{} // closed and replaced with each line, and at the end
-	ended bool
-
-	done chan struct{}
-	err  error // of Wait, once done is closed
+	t testing.TB
+	p *stage.Process
 }
 
 // Start starts a command; name is what it is called in logs. Env is added to the
 // environment.
 func Start(t testing.TB, name string, env []string, command string, args ...string) *Process {
 	t.Helper()
-	p := &Process{t: t, name: name, news: make(chan struct{}), done: make(chan struct{})}
-	p.cmd = exec.CommandContext(context.Background(), command, args...)
-	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	read, write, err := os.Pipe()
+	p, err := stage.Start(name, env, command, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.cmd.Stdout, p.cmd.Stderr = write, write
-	if err := p.cmd.Start(); err != nil {
-		t.Fatalf("start %s: %v", name, err)
-	}
-	_ = write.Close() // the child has its own
-	var reading sync.WaitGroup
-	reading.Go(func() { p.read(read) })
-	go func() {
-		p.err = p.cmd.Wait()
-		close(p.done)
-	}()
 	t.Cleanup(func() {
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGCONT)
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // nothing may be left of it
-		<-p.done
-		reading.Wait()
+		p.KillGroup() // nothing may be left of it
+		<-p.Silent()
 		if t.Failed() {
-			t.Logf("%s:\n  %s", name, strings.Join(p.lines, "\n  "))
+			t.Logf("%s:\n  %s", name, strings.ReplaceAll(p.Output(), "\n", "\n  "))
 		}
 	})
-	return p
+	return &Process{t, p}
 }
 
-func (p *Process) read(r io.ReadCloser) {
-	defer r.Close()
-	for s := bufio.NewScanner(r); s.Scan(); {
-		p.mu.Lock()
-		p.lines = append(p.lines, s.Text())
-		p.tell()
-		p.mu.Unlock()
-	}
-	p.mu.Lock()
-	p.ended = true
-	p.tell()
-	p.mu.Unlock()
+// patient is a context for waiting.
+func (p *Process) patient() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(p.t.Context(), Patience)
 }
 
-// tell wakes those who wait for a line; p.mu is held.
-func (p *Process) tell() {
-	close(p.news)
-	p.news = make(chan struct{})
-}
-
-// Line waits for a line that begins with prefix and returns the rest of it.
-func (p *Process) Line(prefix string) string {
+// Line waits for a line that has part in it and returns what follows.
+func (p *Process) Line(part string) string {
 	p.t.Helper()
-	over := time.NewTimer(Patience)
-	defer over.Stop()
-	for seen := 0; ; {
-		p.mu.Lock()
-		lines, news, ended := p.lines[seen:], p.news, p.ended
-		p.mu.Unlock()
-		for _, l := range lines {
-			if rest, ok := strings.CutPrefix(l, prefix); ok {
-				return rest
-			}
-		}
-		seen += len(lines)
-		if ended {
-			p.t.Fatalf("%s ended without a line that begins with %q", p.name, prefix)
-		}
-		select {
-		case <-news:
-		case <-over.C:
-			p.t.Fatalf("%s printed no line that begins with %q within %v", p.name, prefix, Patience)
-		}
+	ctx, cancel := p.patient()
+	defer cancel()
+	rest, err := p.p.Line(ctx, part)
+	if err != nil {
+		p.t.Fatal(err)
 	}
-}
-
-// App is what an application says of itself when it is ready.
-type App struct {
-	PID     int `json:"pid"`
-	Port    int `json:"app"`     // where it listens for its runtime
-	Runtime int `json:"runtime"` // where its runtime listens for it
+	return rest
 }
 
 // Ready waits for the line of an application that says that it is.
 func (p *Process) Ready() App {
 	p.t.Helper()
-	var a App
-	if line := p.Line("ready "); json.Unmarshal([]byte(line), &a) != nil || a.PID == 0 {
-		p.t.Fatalf("%s: not a ready line: %q", p.name, line)
+	ctx, cancel := p.patient()
+	defer cancel()
+	a, err := p.p.Ready(ctx)
+	if err != nil {
+		p.t.Fatal(err)
 	}
 	return a
 }
 
-// KAR is the address of the runtime's API for applications.
-func (a App) KAR() string { return fmt.Sprintf("http://127.0.0.1:%d/kar/v1", a.Runtime) }
-
-// URL is the address of the application itself.
-func (a App) URL() string { return fmt.Sprintf("http://127.0.0.1:%d", a.Port) }
-
 // Listening waits until the process takes connections at a Unix socket.
 func (p *Process) Listening(socket string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), Patience)
+	ctx, cancel := p.patient()
 	defer cancel()
-	var d net.Dialer
-	for {
-		conn, err := d.DialContext(ctx, "unix", socket)
-		if err == nil {
-			_ = conn.Close() // it was only to see
-			return
-		}
-		select {
-		case <-p.done:
-			p.t.Fatalf("%s ended before it listened at %s", p.name, socket)
-		case <-ctx.Done():
-			p.t.Fatalf("%s does not listen at %s: %v", p.name, socket, err)
-		case <-time.After(5 * time.Millisecond): // nobody tells when a socket comes to be
-		}
+	if err := p.p.Listening(ctx, socket); err != nil {
+		p.t.Fatal(err)
 	}
 }
 
 // PID is that of the command, not of what it has started.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
+func (p *Process) PID() int { return p.p.PID() }
 
 // Signal sends the command a signal.
 func (p *Process) Signal(s syscall.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Errorf("signal %s: %v", p.name, err)
+	if err := p.p.Signal(s); err != nil {
+		p.t.Error(err)
 	}
 }
 
@@ -185,15 +107,15 @@ func (p *Process) Kill() {
 func (p *Process) Wait() int {
 	p.t.Helper()
 	select {
-	case <-p.done:
+	case <-p.Done():
 	case <-time.After(Patience):
-		p.t.Fatalf("%s has not ended within %v", p.name, Patience)
+		p.t.Fatalf("process %d has not ended within %v", p.PID(), Patience)
 	}
-	return p.cmd.ProcessState.ExitCode()
+	return p.p.ExitCode()
 }
 
 // Done is closed when the command has ended.
-func (p *Process) Done() <-chan struct{} { return p.done }
+func (p *Process) Done() <-chan struct{} { return p.p.Done() }
 
 // Gone waits until there is no process with this id, and fails the test if that
 // takes longer than within. A zombie counts as gone.

@@ -16,15 +16,20 @@ type bar struct {
 }
 
 func newBar(c *cobra.Command) *bar {
-	f, ok := c.ErrOrStderr().(*os.File)
+	if out := c.ErrOrStderr(); isTerminal(out) {
+		return &bar{out: out}
+	}
+	return &bar{}
+}
+
+// isTerminal says whether w is a terminal that can move its cursor.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
-		return &bar{}
+		return false
 	}
 	fi, err := f.Stat()
-	if err != nil || fi.Mode()&os.ModeCharDevice == 0 || f.Name() == os.DevNull {
-		return &bar{}
-	}
-	return &bar{out: f}
+	return err == nil && fi.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
 }
 
 // due says whether it is time to show something; looking at the clock each time is

@@ -62,11 +62,11 @@ func awaitWhole(t *testing.T, file string) {
 	t.Helper()
 	for {
 		out, err := run(t, "replication", "status", "-c", file, "--host", "one", "-o", "json")
-		var s control.Status
+		var s control.Overview
 		if err != nil || json.Unmarshal([]byte(out), &s) != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		if sinks := s.Queues[0].Sinks; len(sinks) == 1 && sinks[0].State == "live" && sinks[0].Trust == "whole" {
+		if two := s.Queues[0].Hosts[1]; two.Reached && two.State == "live" && two.Trust == "whole" {
 			return
 		}
 	}

@@ -2,7 +2,6 @@ package queuecmd
 
 import (
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/pawl-go/pawl/queue"
@@ -25,80 +24,6 @@ func (f *flags) replication() *cobra.Command {
 	}
 	c.AddCommand(f.replicationStatus(), f.replicationSwitch(), f.replicationTakeOver(), f.replicationRepair())
 	return c
-}
-
-func (f *flags) replicationStatus() *cobra.Command {
-	var w where
-	c := &cobra.Command{
-		Use:   "status",
-		Short: "How the queues of a running host stand, and what it knows of the others",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			asJSON, err := f.json()
-			if err != nil {
-				return err
-			}
-			client, err := w.client()
-			if err != nil {
-				return err
-			}
-			s, err := client.Status(c.Context())
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return f.printJSON(c.OutOrStdout(), s)
-			}
-			return printStatus(c.OutOrStdout(), s)
-		},
-	}
-	w.add(c)
-	return c
-}
-
-func printStatus(w io.Writer, s control.Status) error {
-	err := table(w, "QUEUE\tROLE\tSOURCE\tEPOCH\tLAST\tCOUNTED\tFLUSHED\tGAP\tTRUST", func(row func(string, ...any)) {
-		for _, q := range s.Queues {
-			row("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s",
-				q.Queue, q.Role, hostOr(q.Source), q.Epoch, q.Last, q.Counted, q.Flushed, q.Gap, q.Trust)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	p := &printer{w: w}
-	for _, q := range s.Queues {
-		switch {
-		case q.Failed != "":
-			p.printf("\n%s has ended: %s\n", q.Queue, q.Failed)
-		case q.Locked != "" && q.Role != "sink":
-			p.printf("\n%s waits: %s (hosts %v)\n", q.Queue, q.Locked, q.WaitsFor)
-		}
-		if q.Single != 0 {
-			p.printf("\n%s is single: only host %d may take over, or any by force\n", q.Queue, q.Single)
-		}
-		if p.err == nil && len(q.Sinks) > 0 {
-			p.printf("\n%s counts once %d hosts hold an entry; a take-over needs the promises of %d\n", q.Queue, q.Need, q.Promises)
-			p.err = printSinks(w, q.Sinks)
-		}
-	}
-	return p.err
-}
-
-func printSinks(w io.Writer, sinks []replica.SinkStats) error {
-	return table(w, "SINK\tSTATE\tSENT\tRECEIVED\tAPPENDED\tFLUSHED\tGAP\tTRUST", func(row func(string, ...any)) {
-		for _, s := range sinks {
-			row("%d\t%s\t%s\t%s\t%s\t%s\t%d\t%s", s.Host, s.State, s.Sent, s.Received, s.Appended, s.Flushed, s.Gap, s.Trust)
-		}
-	})
-}
-
-// hostOr names a host, if there is one.
-func hostOr(id replica.HostID) string {
-	if id == 0 {
-		return "-"
-	}
-	return strconv.Itoa(int(id))
 }
 
 func (f *flags) replicationSwitch() *cobra.Command {

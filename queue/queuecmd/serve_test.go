@@ -109,11 +109,11 @@ func TestServeSwitchTakeOver(t *testing.T) {
 		return out
 	}
 	mustRun("this host is the source of orders now", "takeover", "orders", "-c", file, "--host", "1")
-	var status control.Status
+	var status control.Overview
 	if err := json.Unmarshal([]byte(mustRun("orders", "status", "-c", file, "--host", "one", "-o", "json")), &status); err != nil {
 		t.Fatal(err)
 	}
-	if status.Host != 1 || len(status.Queues) != 1 || status.Queues[0].Role != "source" || len(status.Queues[0].Sinks) != 1 {
+	if status.Host != 1 || len(status.Queues) != 1 || status.Queues[0].Source != 1 || len(status.Queues[0].Hosts) != 2 {
 		t.Fatalf("%+v", status)
 	}
 	mustRun("a take-over needs the promises of 1", "status", "-c", file, "--host", "one")
@@ -130,7 +130,7 @@ func TestServeSwitchTakeOver(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	mustRun("orders  source", "status", "-c", file, "--host", "two")
+	mustRun("orders: source host 2", "status", "-c", file, "--host", "two")
 	if _, err := run(t, "replication", "switch", "orders", "--to", "2", "-c", file, "--host", "one"); err == nil || !strings.Contains(err.Error(), "not the source") {
 		t.Fatalf("switch at a sink: %v", err)
 	}

@@ -39,11 +39,13 @@ type conn struct {
 
 	out struct {
 		sync.Mutex
-		frames net.Buffers
-		bytes  int
-		closed bool
-		room   *sync.Cond
+		frames  net.Buffers
+		bytes   int
+		answers int // bytes of answers since frames were taken last
+		closed  bool
+		room    *sync.Cond
 	}
+	asks asks
 	kick chan struct{} // one slot
 	done chan struct{} // closed with it
 }
@@ -130,7 +132,7 @@ func (c *conn) write() {
 		}
 		c.out.Lock()
 		frames, n := c.out.frames, c.out.bytes
-		c.out.frames = spare[:0]
+		c.out.frames, c.out.answers = spare[:0], 0
 		c.out.Unlock()
 		spare = frames
 		if encrypted { // a record for each frame would be many
@@ -168,7 +170,7 @@ func (c *conn) take(f wire.Frame) error {
 		return nil
 	case wire.Refuse:
 		return fmt.Errorf("%w: %.200q", errRefused, f.Body)
-	case wire.Message, wire.Election:
+	case wire.Message, wire.Election, wire.Status:
 	default:
 		return fmt.Errorf("%w: %v in the middle", wire.ErrFrame, f.Type)
 	}
@@ -178,6 +180,9 @@ func (c *conn) take(f wire.Frame) error {
 	q := c.queues[f.Queue]
 	if q == nil {
 		return nil
+	}
+	if f.Type == wire.Status {
+		return c.takeStatus(q, f.Body)
 	}
 	if f.Type == wire.Election {
 		if a := q.automatic; a != nil {

@@ -28,6 +28,8 @@
 // before it applies it, whole or not at all. All that waits to be written to a
 // connection goes out in one call.
 //
+// How the whole set stands (Overview) a host asks the others on the same connections.
+//
 // Beside the cycles of a queue lie replica.promises, which is no hint: a host that
 // has lost it promises nothing until it has caught up; and replica.chain, which is
 // one: without it cycles are read again.

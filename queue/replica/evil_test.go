@@ -6,6 +6,7 @@ import (
 	"errors"
 	mrand "math/rand/v2"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,5 +109,97 @@ func TestPeerThatSpeaksNonsense(t *testing.T) {
 	ms := c.same(c.append(1, "after"))
 	if len(ms) != 2 || ms[0].text != "before" {
 		t.Fatalf("%v", ms)
+	}
+}
+
+// TestPeerThatAsksAndDoesNotRead gets so many answers and no more: what is kept for it
+// is bounded, and the others do not notice.
+func TestPeerThatAsksAndDoesNotRead(t *testing.T) {
+	c := newCluster(t, 3, nil)
+	c.openAll()
+	c.awaitSource(1)
+	c.awaitAll(c.append(1, "before"))
+	c.close(3)
+	conn := c.dialAs(3, 1)
+	var frames []byte
+	for id := range uint64(1000) {
+		var err error
+		if frames, err = wire.Append(frames, wire.Frame{Type: wire.Status, Body: (&wire.StatusMessage{ID: id}).AppendTo(nil)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const bound = 12 << 20 // what is being written, and what waits
+	ctx, most, more := c.ctx(), 0, 80
+	for more > 0 { // until much waits, and on
+		if _, err := conn.Write(frames); err != nil {
+			t.Fatal(err)
+		}
+		if most = max(most, c.hosts[1].Unread(3)); most > 6<<20 {
+			more--
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("no more than %d bytes wait to be written", most)
+		}
+	}
+	c.append(1, "meanwhile")
+	if most = max(most, c.hosts[1].Unread(3)); most > bound {
+		t.Errorf("%d bytes wait to be written", most)
+	}
+	_ = conn.Close()
+	c.open(3)
+	if ms := c.same(c.append(1, "after")); len(ms) != 3 {
+		t.Fatalf("%v", ms)
+	}
+}
+
+// TestPeerThatTellsNonsense of how it stands is thrown out; an answer to no question
+// is nothing.
+func TestPeerThatTellsNonsense(t *testing.T) {
+	c := newCluster(t, 2, nil)
+	c.openAll()
+	c.awaitSource(1)
+	c.close(2)
+	unasked := (&wire.StatusMessage{Told: true, ID: 77, Report: []byte("{}")}).AppendTo(nil)
+	answered := func(id uint64, report string) []byte {
+		return (&wire.StatusMessage{Told: true, ID: id, Report: []byte(report)}).AppendTo(nil)
+	}
+	for name, attack := range map[string]struct {
+		before, answer []byte // what is sent before it is asked, and when it is
+		want           string
+	}{
+		"no status":               {[]byte{1, 9, 0}, nil, "bad status"},
+		"junk for an answer":      {unasked, answered(0, `{"role":7}`), "cannot unmarshal number"},
+		"of another host":         {unasked, answered(0, `{"host":1,"queue":"orders","role":"sink","epoch":"1.1"}`), "it is of host 1"},
+		"in a version unheard of": {unasked, append([]byte{9, 2, 0, 0, 0, 0, 0, 0, 0, 0}, "xyz"...), "version 9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := c.dialAs(2, 1)
+			defer conn.Close()
+			say := func(body []byte) {
+				b, err := wire.Append(nil, wire.Frame{Type: wire.Status, Body: body})
+				if err == nil {
+					_, err = conn.Write(b)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			say(attack.before)
+			go func() {
+				r := wire.NewReader(bufio.NewReader(conn))
+				for {
+					f, err := r.Next()
+					if err != nil {
+						return
+					}
+					if f.Type == wire.Status && attack.answer != nil {
+						copy(attack.answer[2:10], f.Body[2:10]) // the id of the question
+						say(attack.answer)
+						return
+					}
+				}
+			}()
+			c.awaitOverview(1, "throws it out", func(o replica.Overview) bool { return strings.Contains(hostOf(o, 2).Why, attack.want) })
+		})
 	}
 }

@@ -49,3 +49,14 @@ func (h *Host) Hold() func() {
 		}
 	}
 }
+
+// Unread is how many bytes wait to be written to a host; -1: it is not connected.
+func (h *Host) Unread(peer HostID) int {
+	c := h.connNow(peer)
+	if c == nil {
+		return -1
+	}
+	c.out.Lock()
+	defer c.out.Unlock()
+	return c.out.bytes
+}

@@ -227,6 +227,9 @@ func (h *Host) refused(err error) {
 	e := Event{Kind: EventRefuse, Text: "a connection was refused", Err: err}
 	if pe, ok := errors.AsType[*PeerError](err); ok {
 		e.Peer = pe.Host
+		if l := h.links[pe.Host]; l != nil {
+			l.refused(err)
+		}
 	}
 	if h.ctx.Err() == nil {
 		h.tell.tell(e)
@@ -255,7 +258,8 @@ func (h *Host) ended(c *conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.up == c {
-		h.tell.tell(Event{Kind: EventDown, Peer: c.peer, Text: "the connection has ended: " + whyEnded(err)})
+		l.mu.why = "the connection has ended: " + whyEnded(err)
+		h.tell.tell(Event{Kind: EventDown, Peer: c.peer, Text: l.mu.why})
 		l.step(core.LinkDown{Conn: c.id})
 	}
 	c.close()

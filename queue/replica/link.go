@@ -20,6 +20,10 @@ type link struct {
 		sync.Mutex
 		core *core.Link
 		up   *conn // that the core is told of
+		// For reports: when something was heard last, on any connection, and why
+		// there is none.
+		heard time.Time
+		why   string
 	}
 }
 
@@ -29,10 +33,12 @@ var heartbeat, _ = wire.Append(nil, wire.Frame{Type: wire.Heartbeat})
 func (l *link) tick() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := time.Now()
 	if c := l.mu.up; c != nil && (c.heard.Swap(false) || c.delivering.Load()) {
+		l.mu.heard = now
 		l.step(core.LinkHeard{Conn: c.id})
 	}
-	l.step(core.LinkTick{Now: time.Now()})
+	l.step(core.LinkTick{Now: now})
 }
 
 // stand takes a connection into use.
@@ -50,6 +56,7 @@ func (l *link) stand(c *conn) {
 	}
 	l.conn.Store(c)
 	l.mu.up = c
+	l.mu.heard, l.mu.why = time.Now(), ""
 	l.step(core.LinkUp{Conn: c.id})
 	l.h.tell.tell(Event{Kind: EventUp, Peer: c.peer, Text: "a connection stands"})
 	l.h.owned.Go(c.write)
@@ -77,7 +84,7 @@ func (l *link) step(ev core.LinkEvent) {
 			if c != nil && c.id == e.Conn {
 				l.h.tell.tell(Event{Kind: EventDown, Peer: l.peer.ID, Text: "the connection is dropped: " + e.Why})
 				c.close()
-				l.mu.up = nil
+				l.mu.up, l.mu.why = nil, "the connection was dropped: "+e.Why
 			}
 		case core.TellUp:
 			c.shared(func(q *Queue) { q.deliver(core.PeerUp{Peer: l.peer.ID, Conn: e.Conn}, nil, 0) })
@@ -107,5 +114,15 @@ func (l *link) dial() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.mu.why = err.Error()
 	l.step(core.DialFailed{})
+}
+
+// refused notes why there is no connection, if there is none.
+func (l *link) refused(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.up == nil {
+		l.mu.why = err.Error()
+	}
 }

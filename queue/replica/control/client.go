@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/pawl-go/pawl/queue/replica"
@@ -32,6 +33,18 @@ func NewClient(path string) *Client {
 		},
 	}
 	return c
+}
+
+// Overview asks how all hosts stand with the queues of this one, which waits for the
+// answers of the others no longer than the limit, 0 for DefaultPatience. A host that
+// has not answered is in the Overview, with the reason.
+func (c *Client) Overview(ctx context.Context, limit time.Duration) (Overview, error) {
+	path := "/v1/overview"
+	if limit > 0 {
+		path += "?limitMs=" + strconv.FormatInt(max(1, limit.Milliseconds()), 10)
+	}
+	var o Overview
+	return o, c.do(ctx, http.MethodGet, path, nil, &o)
 }
 
 // Status asks how all queues of the host stand.

@@ -1,7 +1,8 @@
 // Package control is how a command talks to a running host: HTTP on a Unix socket
 // beside its queues, which only the user that runs the host may open.
 //
-//	GET  /v1/queues                    how all queues stand
+//	GET  /v1/queues                    how all queues stand at this host
+//	GET  /v1/overview?limitMs=2000     how all hosts stand with them
 //	POST /v1/queues/{queue}/switch     {"to": 2, "limitMs": 30000}
 //	POST /v1/queues/{queue}/takeover   {"force": true, "limitMs": 30000}
 //
@@ -19,6 +20,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -30,6 +32,16 @@ type Status struct {
 	Host   replica.HostID  `json:"host"`
 	Queues []replica.Stats `json:"queues"`
 }
+
+// Overview is how all hosts stand with the queues of the host that was asked.
+type Overview struct {
+	Host   replica.HostID     `json:"host"`
+	Queues []replica.Overview `json:"queues"`
+}
+
+// DefaultPatience is how long the other hosts are waited for by a request that does
+// not say.
+const DefaultPatience = 2 * time.Second
 
 // TakenOver is what came of a take-over.
 type TakenOver struct {
@@ -76,6 +88,20 @@ func Handler(h *replica.Host) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/queues", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, Status{Host: h.Self(), Queues: h.Stats()}, nil)
+	})
+	mux.HandleFunc("GET /v1/overview", func(w http.ResponseWriter, r *http.Request) {
+		patience := limitOf(DefaultPatience)
+		if text := r.FormValue("limitMs"); text != "" {
+			ms, err := strconv.ParseInt(text, 10, 32)
+			if err != nil || ms <= 0 {
+				reply(w, nil, fmt.Errorf("%w: limitMs=%.20q: want a number of milliseconds above 0", errRequest, text))
+				return
+			}
+			patience.MS = ms
+		}
+		ctx, cancel := patience.context(r.Context())
+		defer cancel()
+		reply(w, Overview{Host: h.Self(), Queues: h.Overviews(ctx)}, nil)
 	})
 	mux.HandleFunc("POST /v1/queues/{queue}/switch", func(w http.ResponseWriter, r *http.Request) {
 		var req switchRequest

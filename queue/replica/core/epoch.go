@@ -3,6 +3,8 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/pawl-go/pawl/queue"
 )
@@ -37,6 +39,19 @@ func (e Epoch) IsZero() bool { return e == Epoch{} }
 
 // String writes the epoch as number.host.
 func (e Epoch) String() string { return fmt.Sprintf("%d.%d", e.Number, e.Host) }
+
+// ParseEpoch reads the form that String writes.
+func ParseEpoch(s string) (Epoch, error) {
+	number, host, _ := strings.Cut(s, ".")
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err == nil {
+		var h uint64
+		if h, err = strconv.ParseUint(host, 10, 8); err == nil && h <= MaxHosts {
+			return Epoch{n, HostID(h)}, nil
+		}
+	}
+	return Epoch{}, fmt.Errorf("parse epoch %.50q: want number.host", s)
+}
 
 // Mark is the end of a history: its last entry, and the epoch of that entry. Of
 // two histories the better has the greater mark.

@@ -17,6 +17,8 @@
 //	Proof      dialler ──► acceptor   that I know the secret
 //	Proof      dialler ◄── acceptor   the same; or Refuse
 //	Message    both ways              a message of core, for one queue
+//	Election   both ways              a message of package elect, for one queue
+//	Status     both ways              how does your queue stand; and the answer
 //	Heartbeat  both ways              nothing; sent in every interval
 //	Refuse     both ways              why the sender ends the connection
 //

@@ -19,6 +19,7 @@ const (
 	Heartbeat
 	Message
 	Election // of package elect
+	Status   // how a queue stands: asked or told
 	typeEnd
 )
 
@@ -27,7 +28,7 @@ func (t Type) String() string {
 	if t == 0 || t >= typeEnd {
 		return fmt.Sprintf("frame %d", uint8(t))
 	}
-	return [...]string{"", "Hello", "Proof", "Refuse", "Heartbeat", "Message", "Election"}[t]
+	return [...]string{"", "Hello", "Proof", "Refuse", "Heartbeat", "Message", "Election", "Status"}[t]
 }
 
 const (

@@ -11,8 +11,8 @@ import (
 )
 
 // Version is the version of what is spoken: of frames, of messages and of control
-// entries. Hosts of different versions refuse each other.
-const Version = 1
+// entries. Hosts of different versions refuse each other. Version 2 added Status.
+const Version = 2
 
 const (
 	helloMagic = "PAWLREPL"

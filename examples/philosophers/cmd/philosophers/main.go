@@ -11,8 +11,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/pawl-go/pawl/examples/internal/stage"
 	"github.com/pawl-go/pawl/examples/philosophers"
+	"github.com/pawl-go/pawl/internal/stage"
 )
 
 func main() {
