@@ -75,6 +75,12 @@ func (a *app) deactivate(_ http.ResponseWriter, r *http.Request) {
 	a.gone++
 }
 
+func (a *app) has(id string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.live[id]
+}
+
 // call calls a method from one that runs.
 func (a *app) call(session, id, method, pragma string, args ...any) (string, error) {
 	b, _ := json.Marshal(args)
@@ -108,6 +114,11 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 	var args []any
 	_ = json.Unmarshal(body, &args)
 	id, session := r.PathValue("id"), r.URL.Query().Get("session")
+	if !a.has(id) { // as kar-sdk answers
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, "no actor with id "+id)
+		return
+	}
 	value := func(v any, err error) {
 		w.Header().Set("Content-Type", "application/kar+json")
 		if err != nil {
@@ -152,6 +163,16 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 		value(a.parallel(session, id, int(args[0].(float64))))
 	case "promised":
 		p, err := a.call(session, "b", "self", "promise")
+		if err != nil {
+			value(nil, err)
+			return
+		}
+		value(a.request("POST", "/kar/v1/await", p, ""))
+	case "promiseheld": // what it waits for is told by its state
+		p, err := a.call(session, "held", "hold", "promise")
+		if err == nil {
+			_, err = a.request("PUT", state+"promise", `"`+p+`"`, "")
+		}
 		if err != nil {
 			value(nil, err)
 			return

@@ -27,7 +27,7 @@ const (
 // the loopback interface.
 func (s *sidecar) serve(ctx context.Context) error {
 	s.kar = kar.New(kar.Config{
-		Component: s.comp, Host: s.host, Name: s.name, Logger: s.cfg.Logger,
+		Component: s.comp, Host: s.host, Name: s.name, Actors: s.cfg.Actors, Logger: s.cfg.Logger,
 		Shutdown: func() {
 			select {
 			case s.shutdown <- struct{}{}:
@@ -44,7 +44,7 @@ func (s *sidecar) serve(ctx context.Context) error {
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	s.server = &http.Server{
-		Handler:           paths(s.kar, face),
+		Handler:           paths(s.kar, face, s.metrics()),
 		Protocols:         &protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -68,13 +68,16 @@ func (s *sidecar) serve(ctx context.Context) error {
 
 // paths sends a request to its face. A ServeMux would clean the path, and so
 // redirect ids that hold slashes or dots.
-func paths(karFace, face http.Handler) http.Handler {
+func paths(karFace, face, metrics http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/v1/") {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/v1/"):
 			face.ServeHTTP(w, r)
-			return
+		case r.URL.Path == "/metrics":
+			metrics.ServeHTTP(w, r)
+		default:
+			karFace.ServeHTTP(w, r)
 		}
-		karFace.ServeHTTP(w, r)
 	})
 }
 

@@ -39,9 +39,16 @@ type Config struct {
 	// and for a command that does not listen. Default 2 min.
 	MissingTimeout time.Duration
 	// RequestTimeout is what KAR_REQUEST_TIMEOUT tells clients; 0: none.
-	RequestTimeout       time.Duration
-	H2C                  bool // speak HTTP/2 without TLS to the command
-	AppPort, RuntimePort int  // 0: a free one
+	RequestTimeout time.Duration
+	H2C            bool // speak HTTP/2 without TLS to the command
+	// BusyTimeout is how long a call waits for its turn on an actor before it is
+	// answered with a possible deadlock. Default 2 min; negative: for ever.
+	BusyTimeout time.Duration
+	// IdleAfter is how long an actor may be idle before the command is told to let it
+	// go. Default 10 s.
+	IdleAfter time.Duration
+
+	AppPort, RuntimePort int // 0: a free one
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -54,7 +61,7 @@ func (c *Config) validate() error {
 		return errors.New("no application name (--app)")
 	case len(c.Command) == 0:
 		return errors.New("no command to run: it stands behind --")
-	case c.Grace < 0 || c.MissingTimeout < 0 || c.RequestTimeout < 0:
+	case c.Grace < 0 || c.MissingTimeout < 0 || c.RequestTimeout < 0 || c.IdleAfter < 0:
 		return errors.New("a time-out is negative")
 	case c.AppPort != 0 && c.AppPort == c.RuntimePort:
 		return fmt.Errorf("the application and the runtime cannot both have port %d", c.AppPort)
@@ -150,6 +157,7 @@ func (s *sidecar) start(ctx context.Context) (err error) {
 	}
 	s.host = host.New(host.Config{
 		Address: "127.0.0.1:" + strconv.Itoa(appPort), H2C: c.H2C, Patience: c.MissingTimeout, Logger: c.Logger,
+		BusyTimeout: c.BusyTimeout, IdleAfter: c.IdleAfter,
 	})
 	s.eng, err = engine.Open(ctx, c.Engine, engine.Options{App: c.App, Logger: c.Logger, MissingTimeout: c.MissingTimeout})
 	if err != nil {
@@ -197,6 +205,7 @@ func (s *sidecar) join(ctx context.Context) error {
 	if len(rc.Types) > 0 {
 		rc.Types = append(rc.Types, topics.Types(rc.OutcomeLimit)...)
 	}
+	rc.Types = append(rc.Types, host.Listing(s.name, s.cfg.Actors))
 	comp, err := runtime.New(rc)
 	if err != nil {
 		return err
@@ -216,6 +225,10 @@ func (s *sidecar) drain(ctx context.Context) {
 	if err := s.comp.Drain(running); err != nil {
 		s.cfg.Logger.Warn("not everything ended in time; the rest will be retried", "app", s.cfg.App, "error", err)
 	}
+	late := time.AfterFunc(closeTimeout, s.host.End)
+	s.comp.Deactivate() // while state can be written
+	late.Stop()
+	s.host.End()
 	s.stop(true)
 	s.child.Signal(syscall.SIGTERM)
 	select {

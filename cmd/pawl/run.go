@@ -57,6 +57,8 @@ func (c *cli) runCommand() *cobra.Command {
 	f.StringVar(&durable, "durability", "", "of the engine: process, disk; default the engine's own")
 	f.DurationVar(&cfg.Grace, "grace", 0, "how long what runs may go on at the end (default 10s)")
 	f.DurationVar(&cfg.MissingTimeout, "missing-timeout", 0, "how long to wait for an actor type that nobody hosts (default 2m)")
+	f.DurationVar(&cfg.BusyTimeout, "busy-timeout", 0, "how long a call waits for its turn on an actor; negative: for ever (default 2m)")
+	f.DurationVar(&cfg.IdleAfter, "idle-after", 0, "how long an actor may be idle before the command lets it go (default 10s)")
 	f.DurationVar(&cfg.RequestTimeout, "request-timeout", 0, "what KAR_REQUEST_TIMEOUT tells clients (default none)")
 	f.BoolVar(&cfg.H2C, "h2c", false, "speak HTTP/2 without TLS to the command")
 	f.IntVar(&cfg.AppPort, "app-port", 0, "port at which the command listens (default a free one)")

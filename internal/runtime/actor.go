@@ -30,6 +30,7 @@ type kind struct {
 	*Type
 	oldest, newest *actor
 	idle           int
+	waiting        []*entry // what had to wait for its turn when it came; see busy.go
 }
 
 func (k *kind) addIdle(a *actor) {

@@ -43,6 +43,7 @@ type Component struct {
 		running  int                    // runners not waiting in the runtime
 		backlog  []*entry               // claimed, no runner yet
 		idle     []*runner              // without work
+		left     []outOfUse             // not deactivated yet
 		draining bool
 		stopped  bool          // nothing begins any more
 		drained  chan struct{} // closed when draining and nothing runs
@@ -222,7 +223,7 @@ func (c *Component) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return errors.Join(err, context.Cause(ctx))
 	}
-	c.deactivateAll()
+	c.Deactivate()
 	return err
 }
 

@@ -31,6 +31,7 @@ func (c *Component) Deliver(d engine.Delivery) {
 		c.backoff(e, c.lostBackoff(d.Lost))
 	}
 	c.schedule(a)
+	a.kind.queue(e)
 }
 
 // place finds or makes the actor, with a mailbox. mu is held.
@@ -242,7 +243,12 @@ func (c *Component) Pause(id engine.Actor, on bool) {
 func (c *Component) Forget(id engine.Actor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.mu.actors[id]; a != nil {
+	a := c.mu.actors[id]
+	switch {
+	case a == nil:
+	case a.box == nil:
+		c.letGo(a)
+	default:
 		a.stale.Store(true)
 	}
 }
@@ -297,6 +303,7 @@ func (c *Component) leaveLine(e *entry) {
 	}
 	a.box.yield(e)
 	a.box.line.Remove(e)
+	e.left = true
 	c.drop(a)
 	if a.box.line.Len() == 0 {
 		if len(c.mu.boxes) < 1024 {
@@ -315,7 +322,7 @@ func (c *Component) leaveLine(e *entry) {
 // drop lets a stale instance go when nothing is left on it. mu is held.
 func (c *Component) drop(a *actor) {
 	if a.stale.Load() && a.box.quiet() {
-		a.inst = nil
+		c.letGo(a)
 		a.stale.Store(false)
 	}
 }

@@ -69,6 +69,7 @@ type Type struct {
 	New func(id string) Instance
 
 	IdleAfter         time.Duration // an instance idle for so long is dropped; default 5 min
+	BusyTimeout       time.Duration // how long a call waits for its turn on an actor, see busy.go; 0: for ever
 	MaxLive           int           // instances kept while idle; 0: no limit
 	MaxAttempts       int           // attempts lost by death before parking; default 16
 	PassWhileRetrying bool          // a retry goes to the end of the flow
@@ -109,6 +110,17 @@ type Instance interface {
 	Settle()
 	// Deactivate runs the application's hook. It neither writes nor calls.
 	Deactivate()
+}
+
+// Leaver is what an Instance may be besides, if it stands for something that
+// outlives it: an object in another process. Every instance that is made and not
+// used any more is told, whatever the reason, and not only an idle one.
+type Leaver interface {
+	// Leave says that the instance is out of use. It comes before another
+	// instance of the actor is made, and Deactivate follows on another goroutine,
+	// perhaps when that one is there. It is called with locks held: it does not
+	// block, and calls nothing of the component.
+	Leave()
 }
 
 // Result is how a method's code ended, as the host understood it. At most one

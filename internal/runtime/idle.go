@@ -1,7 +1,10 @@
 package runtime
 
 import (
+	"slices"
 	"time"
+
+	"github.com/pawl-go/pawl/engine"
 )
 
 // sweeper drops instances that have been idle for their type's IdleAfter, and
@@ -10,6 +13,9 @@ func (c *Component) sweeper() {
 	tick := time.Minute
 	for _, k := range c.kinds {
 		tick = min(tick, max(k.IdleAfter/4, 10*time.Millisecond))
+		if k.BusyTimeout > 0 {
+			tick = min(tick, max(k.BusyTimeout/8, 10*time.Millisecond))
+		}
 	}
 	t := time.NewTicker(tick)
 	defer t.Stop()
@@ -21,6 +27,8 @@ func (c *Component) sweeper() {
 		case <-t.C:
 		}
 		c.coarse.Store(time.Now().UnixNano())
+		c.sweepBusy()
+		c.sweepLeft()
 		for c.sweepSome() {
 		}
 	}
@@ -41,10 +49,47 @@ func (c *Component) sweepSome() bool {
 		return k.MaxLive > 0 && k.idle > k.MaxLive || c.coarse.Load()-a.used > int64(k.IdleAfter)
 	})
 	for _, a := range gone {
-		c.deactivate(a)
-		c.session.Release(a.id)
+		c.deactivate(a.id, a.inst)
+		if !c.holds(a.id) {
+			c.session.Release(a.id)
+		}
 	}
 	return len(gone) == batch
+}
+
+// holds reports whether the actor is here (again): a request may come while its
+// instance before is deactivated.
+func (c *Component) holds(id engine.Actor) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.actors[id] != nil
+}
+
+// outOfUse is an instance that letGo has taken from its actor.
+type outOfUse struct {
+	id   engine.Actor
+	inst Instance
+}
+
+// letGo takes an actor's instance out of use. mu is held.
+func (c *Component) letGo(a *actor) {
+	if l, ok := a.inst.(Leaver); ok {
+		l.Leave()
+		c.mu.left = append(c.mu.left, outOfUse{a.id, a.inst})
+		c.wakeSweeper()
+	}
+	a.inst = nil
+}
+
+// sweepLeft deactivates what letGo took out of use.
+func (c *Component) sweepLeft() {
+	c.mu.Lock()
+	left := c.mu.left
+	c.mu.left = nil
+	c.mu.Unlock()
+	for _, l := range left {
+		c.deactivate(l.id, l.inst)
+	}
 }
 
 // takeIdle takes up to n idle actors out of the table, oldest first.
@@ -56,27 +101,45 @@ func (c *Component) takeIdle(n int, ripe func(*kind, *actor) bool) []*actor {
 		for a := k.oldest; a != nil && len(gone) < n && ripe(k, a); a = k.oldest {
 			k.removeIdle(a)
 			delete(c.mu.actors, a.id)
+			if l, ok := a.inst.(Leaver); ok {
+				l.Leave()
+			}
 			gone = append(gone, a)
 		}
 	}
 	return gone
 }
 
-func (c *Component) deactivate(a *actor) {
-	if a.inst == nil {
+func (c *Component) deactivate(id engine.Actor, inst Instance) {
+	if inst == nil {
 		return
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			c.log.Error("Deactivate panicked", "actor", a.id, "panic", v)
+			c.log.Error("Deactivate panicked", "actor", id, "panic", v)
 		}
 	}()
-	a.inst.Deactivate()
+	inst.Deactivate()
 }
 
-// deactivateAll runs the hook of every idle instance, at the end.
-func (c *Component) deactivateAll() {
+// Live lists the ids of a type's actors that are in memory here, in byte order.
+func (c *Component) Live(kind string) (ids []string) {
+	c.mu.Lock()
+	for id, a := range c.mu.actors {
+		if id.Type == kind && a.inst != nil {
+			ids = append(ids, id.ID)
+		}
+	}
+	c.mu.Unlock()
+	slices.Sort(ids)
+	return ids
+}
+
+// Deactivate drops every idle instance. It is for who ends a component whose hooks
+// need it still: Close does the same when nothing counts any more.
+func (c *Component) Deactivate() {
+	c.sweepLeft()
 	for _, a := range c.takeIdle(1<<62, func(*kind, *actor) bool { return true }) {
-		c.deactivate(a)
+		c.deactivate(a.id, a.inst)
 	}
 }

@@ -27,6 +27,8 @@ type entry struct {
 	// before it begins.
 	begun bool
 	under *entry
+	since int64 // when it began to wait for its turn, Unix ns; see busy.go
+	left  bool  // it is out of the line
 	// refused: it was claimed to end it with cancel, not to run it.
 	refused bool
 	// wants: its attempt waits to take the turn back; wake is signalled then.

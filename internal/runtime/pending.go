@@ -50,14 +50,14 @@ func (p *Pending) Wait(ctx context.Context) (*engine.Outcome, error) {
 	return p.await(ctx)
 }
 
-// Settled is closed when the outcome is there, so that Wait returns without
-// blocking for it. It is for who has several waits.
+// Settled is closed when the outcome is there, or none is to come (the request did
+// not leave), so that Wait returns without blocking for it. It is for who has several waits.
 func (p *Pending) Settled() <-chan struct{} {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	if p.ready == nil {
 		p.ready = make(chan struct{})
-		if p.settled.Load() {
+		if p.settled.Load() || p.err != nil {
 			close(p.ready)
 		}
 	}

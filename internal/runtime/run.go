@@ -82,7 +82,7 @@ func (c *Component) prepare(e *entry) (*Invocation, *engine.Failure) {
 	}
 	if e.under == nil && e.actor.stale.Swap(false) {
 		c.mu.Lock()
-		e.actor.inst = nil
+		c.letGo(e.actor)
 		c.mu.Unlock()
 	}
 	inv := &Invocation{c: c, e: e, req: r, n: e.d.Attempts + 1, m: m, inst: e.actor.inst}

@@ -3,7 +3,6 @@ package v1
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -131,31 +130,4 @@ func (h *Handler) cancelMany(w http.ResponseWriter, r *http.Request) error {
 		out.Items = append(out.Items, id.String())
 	}
 	return respond(w, http.StatusOK, out)
-}
-
-// metrics serves GET /metrics, in Prometheus' text format.
-func (h *Handler) metrics(w http.ResponseWriter, r *http.Request) error {
-	s := h.rt.Session()
-	st, err := s.Operator().Stats(r.Context())
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	gauge := func(name, help string, v any) {
-		fmt.Fprintf(&b, "# HELP pawl_%s %s\n# TYPE pawl_%s gauge\npawl_%s %v\n", name, help, name, name, v)
-	}
-	gauge("pending", "Requests in the flow.", st.Pending)
-	gauge("scheduled", "Delayed tells.", st.Scheduled)
-	gauge("parked", "Invocations that wait for an operator.", st.Parked)
-	gauge("failed", "Tells and reminders that ended with an error.", st.Failed)
-	gauge("reminders", "Reminders that are set.", st.Reminders)
-	gauge("paused", "Actors that an operator has paused.", len(st.Paused))
-	gauge("components", "Living members.", len(s.Members()))
-	gauge("epoch", "The engine's epoch.", st.Epoch)
-	gauge("journal_bytes", "Size of the journal.", st.JournalBytes)
-	gauge("last_position", "The newest record.", st.Last)
-	gauge("committed_position", "The newest record that counts.", st.Committed)
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4")
-	_, _ = w.Write([]byte(b.String()))
-	return nil
 }

@@ -36,17 +36,27 @@ type Config struct {
 	Patience time.Duration
 	// AnswerLimit bounds an answer, in bytes. Default 4 MiB.
 	AnswerLimit int64
+	// IdleAfter is how long an actor may be idle before the application is told to
+	// let it go. Default 10 s, as KAR's collector has it.
+	IdleAfter time.Duration
+	// BusyTimeout is how long a call waits for its turn on an actor before it is
+	// answered with a possible deadlock. Default 2 min; negative: for ever.
+	BusyTimeout time.Duration
 	Logger      *slog.Logger // default slog.Default()
 }
 
 // Host speaks to the application. It is safe for concurrent use.
 type Host struct {
-	cfg    Config
-	client http.Client
-	died   chan struct{} // closed by Died
+	cfg     Config
+	client  http.Client
+	metrics *metrics
+	died    chan struct{} // closed by Died
+	ending  context.Context
+	end     context.CancelFunc
 
 	mu struct {
 		sync.Mutex
+		leaving  map[engine.Actor]*leaving
 		sessions map[string]*Session
 		running  map[engine.Actor][]*Session // innermost last
 		promises map[engine.ID]*nested
@@ -61,13 +71,19 @@ func New(cfg Config) *Host {
 	if cfg.AnswerLimit == 0 {
 		cfg.AnswerLimit = 4 << 20
 	}
+	if cfg.IdleAfter == 0 {
+		cfg.IdleAfter = 10 * time.Second
+	}
+	if cfg.BusyTimeout == 0 {
+		cfg.BusyTimeout = 2 * time.Minute
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(!cfg.H2C)
 	protocols.SetUnencryptedHTTP2(cfg.H2C)
-	h := &Host{cfg: cfg, died: make(chan struct{}), client: http.Client{
+	h := &Host{cfg: cfg, metrics: newMetrics(), died: make(chan struct{}), client: http.Client{
 		Transport: &http.Transport{
 			Protocols:           &protocols,
 			MaxIdleConnsPerHost: 1024,
@@ -77,6 +93,8 @@ func New(cfg Config) *Host {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+	h.ending, h.end = context.WithCancel(context.Background())
+	h.mu.leaving = map[engine.Actor]*leaving{}
 	h.mu.sessions = map[string]*Session{}
 	h.mu.running = map[engine.Actor][]*Session{}
 	h.mu.promises = map[engine.ID]*nested{}
@@ -90,6 +108,7 @@ func (h *Host) Type(name string) *runtime.Type {
 		New: func(id string) runtime.Instance {
 			return &instance{host: h, actor: engine.Actor{Type: name, ID: id}}
 		},
+		IdleAfter: h.cfg.IdleAfter, BusyTimeout: max(h.cfg.BusyTimeout, 0),
 	}
 }
 
@@ -116,6 +135,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	took   time.Duration
 }
 
 var errTooLarge = errors.New("the answer is larger than its limit")
@@ -147,6 +167,7 @@ func (h *Host) once(ctx context.Context, verb, path string, header http.Header, 
 		r.Host = host
 		r.Header.Del("Host")
 	}
+	start := time.Now()
 	resp, err := h.client.Do(r)
 	if err != nil {
 		return nil, err
@@ -159,7 +180,7 @@ func (h *Host) once(ctx context.Context, verb, path string, header http.Header, 
 	if int64(len(b)) > h.cfg.AnswerLimit {
 		return nil, errTooLarge
 	}
-	return &answer{resp.StatusCode, resp.Header, b}, nil
+	return &answer{resp.StatusCode, resp.Header, b, time.Since(start)}, nil
 }
 
 // deathNotice is how long the news of the application's death may take: a
@@ -168,7 +189,10 @@ const deathNotice = time.Second
 
 // Died says that the application's process has ended. It is called once, and
 // the component must be ended next.
-func (h *Host) Died() { close(h.died) }
+func (h *Host) Died() {
+	close(h.died)
+	h.end()
+}
 
 // broken is the result of a request that got no whole answer. If the process
 // has died nothing is recorded: it returns when the component has ended.
@@ -182,6 +206,7 @@ func (h *Host) broken(inv *runtime.Invocation, err error) *engine.Failure {
 		<-inv.Done()
 	case <-time.After(deathNotice):
 	}
+	h.metrics.broken.Inc()
 	return &engine.Failure{Code: "broken_answer", Message: "the application broke off its answer: " + rootOf(err).Error()}
 }
 

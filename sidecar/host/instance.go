@@ -1,11 +1,9 @@
 package host
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/runtime"
@@ -26,14 +24,18 @@ type instance struct {
 	stateless
 	host  *Host
 	actor engine.Actor
-	made  bool // the application has it
+	made  bool     // the application has it; changed by who has the turn
+	gone  *leaving // since Leave; nil before, and if there was nothing to let go
 }
 
 // MethodDeactivate has the application let go of an actor, wherever it is; no
 // method of an application has such a name.
 const MethodDeactivate = "\x00deactivate"
 
-var _ runtime.Instance = (*instance)(nil)
+var (
+	_ runtime.Instance = (*instance)(nil)
+	_ runtime.Leaver   = (*instance)(nil)
+)
 
 // Activate has the application make the actor, if it has not.
 func (i *instance) Activate(inv *runtime.Invocation) error {
@@ -42,6 +44,7 @@ func (i *instance) Activate(inv *runtime.Invocation) error {
 	}
 	s := i.host.open(inv)
 	defer s.close()
+	i.host.gone(i.actor) // not the one that is about to go
 	a, err := i.host.do(inv, http.MethodGet, actorPath(i.actor, "", s.name), nil, nil)
 	switch {
 	case err != nil:
@@ -76,15 +79,8 @@ func (i *instance) Invoke(inv *runtime.Invocation, _ *runtime.Method, payload []
 	if err != nil {
 		return runtime.Result{Failure: i.host.broken(inv, err)}
 	}
+	i.host.metrics.answered(i.actor.Type, "/"+inv.Method(), a.status, a.took)
 	return a.result(inv)
-}
-
-// deactivateTimeout bounds how long the application may take to let an actor go.
-const deactivateTimeout = 5 * time.Second
-
-// Deactivate tells the application that the actor is idle.
-func (i *instance) Deactivate() {
-	i.host.Forget(context.Background(), i.actor)
 }
 
 // Arguments makes a JSON array of a payload, as methods here take it: what is
@@ -116,13 +112,4 @@ func Argument(array []byte) []byte {
 		return args[0]
 	}
 	return array
-}
-
-// Forget has the application let go of an actor, if its instance is here.
-func (h *Host) Forget(ctx context.Context, a engine.Actor) {
-	ctx, cancel := context.WithTimeout(ctx, deactivateTimeout)
-	defer cancel()
-	if _, err := h.once(ctx, http.MethodDelete, actorPath(a, "", ""), nil, nil); err != nil {
-		h.cfg.Logger.Debug("deactivate", "actor", a, "error", err)
-	}
 }

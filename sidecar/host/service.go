@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/runtime"
@@ -67,6 +68,8 @@ func (s *service) Invoke(inv *runtime.Invocation, _ *runtime.Method, payload []b
 	if err != nil {
 		return runtime.Result{Failure: s.host.broken(inv, err)}
 	}
+	path, _, _ := strings.Cut(r.Path, "?")
+	s.host.metrics.answered(inv.Self().Type[len(ServicePrefix):], path, a.status, a.took)
 	b, err := json.Marshal(Response{a.status, a.header, a.body})
 	if err != nil { // strings and bytes
 		panic(err)

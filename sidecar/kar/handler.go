@@ -18,12 +18,14 @@ import (
 	"github.com/pawl-go/pawl/sidecar/host"
 )
 
-// Config says what a Handler serves. All but Logger and BodyLimit are required.
+// Config says what a Handler serves. All but Actors, Logger
+// and BodyLimit are required.
 type Config struct {
 	Component *runtime.Component
 	Host      *host.Host
-	Name      string // of the component
-	Shutdown  func() // begins the end of the pair; it returns at once
+	Name      string   // of the component
+	Actors    []string // the actor types that the application hosts
+	Shutdown  func()   // begins the end of the pair; it returns at once
 	Logger    *slog.Logger
 	BodyLimit int64 // of a request, in bytes; default 4 MiB
 }

@@ -1,7 +1,11 @@
 package kar
 
 import (
+	"context"
 	"net/http"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/pawl-go/pawl/internal/topics"
 	"github.com/pawl-go/pawl/sidecar/host"
@@ -36,8 +40,10 @@ func (h *Handler) information(w http.ResponseWriter, r *http.Request, what strin
 		return nil
 	case "sidecars":
 		return object(w, h.members())
-	case "actors", "sidecar_actors":
-		return h.actors(w, r, what == "sidecar_actors")
+	case "actors":
+		return h.everywhere(w, r)
+	case "sidecar_actors":
+		return h.here(w)
 	}
 	return refuse(http.StatusBadRequest, "no information "+what+"; there are id, sidecars, actors and sidecar_actors")
 }
@@ -60,24 +66,38 @@ func (h *Handler) members() map[string]member {
 	return all
 }
 
-// page is how many actors are read at a time.
-const page = 1000
+// here lists the ids of the actors that the application has in memory, by type.
+func (h *Handler) here(w http.ResponseWriter) error {
+	return object(w, host.LiveHere(h.comp, h.cfg.Actors))
+}
 
-// actors lists the ids by type: of all actors, or of those whose type is
-// hosted here.
-func (h *Handler) actors(w http.ResponseWriter, r *http.Request, here bool) error {
-	op := h.comp.Session().Operator()
-	kinds, err := op.Types(r.Context())
+// page is how many actors are read at a time; listTimeout bounds how long the
+// other components may take to answer.
+const (
+	page        = 1000
+	listTimeout = 5 * time.Second
+)
+
+// everywhere lists the ids of all actors that are in memory somewhere, or have
+// state or requests, by type.
+func (h *Handler) everywhere(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), listTimeout)
+	defer cancel()
+	all, err := host.Live(ctx, h.comp)
 	if err != nil {
 		return err
 	}
-	all := map[string][]string{}
+	op := h.comp.Session().Operator()
+	kinds, err := op.Types(ctx)
+	if err != nil {
+		return err
+	}
 	for _, kind := range kinds {
-		if topics.IsReserved(kind) || here && h.comp.Hosts(kind) == nil {
+		if topics.IsReserved(kind) || strings.HasPrefix(kind, host.ServicePrefix) {
 			continue
 		}
 		for from := ""; ; {
-			some, err := op.Actors(r.Context(), kind, from, page)
+			some, err := op.Actors(ctx, kind, from, page)
 			if err != nil {
 				return err
 			}
@@ -89,6 +109,10 @@ func (h *Handler) actors(w http.ResponseWriter, r *http.Request, here bool) erro
 			}
 			from = some[len(some)-1].ID + "\x00"
 		}
+	}
+	for kind, ids := range all {
+		slices.Sort(ids)
+		all[kind] = slices.Compact(ids)
 	}
 	return object(w, all)
 }
