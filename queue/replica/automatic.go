@@ -150,7 +150,7 @@ func (a *automatic) begin() {
 	a.attempt, a.cancel = end, cancel
 	a.q.event(Event{Kind: EventElected, Text: fmt.Sprintf("no host has had a source for %v: this host is elected, and takes over", a.timeout)})
 	a.q.owned.Go(func() {
-		_, err := a.q.TakeOver(ctx, false)
+		_, err := a.q.takeOver(ctx, core.TakeOver{Elected: true})
 		end <- err
 	})
 }

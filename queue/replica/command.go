@@ -85,16 +85,21 @@ func (q *Queue) Switch(ctx context.Context, to HostID) error {
 	return nil
 }
 
-// TakeOver makes this host the source, once enough hosts have promised it, and it
-// has all that any of them holds. It waits for that until ctx ends, and says for
+// TakeOver makes this host the source, also in place of one that lives, once enough
+// hosts have promised it, and it has all that any of them holds. It waits for that until ctx ends, and says for
 // whom in its error, a *LockedError. With force it goes on with the hosts that can
 // be reached: what counted and only others hold is lost. What each host held is
 // returned in that case. The error matches ErrOvertaken when another host has
 // become the source meanwhile.
 func (q *Queue) TakeOver(ctx context.Context, force bool) ([]HostHold, error) {
+	return q.takeOver(ctx, core.TakeOver{Force: force})
+}
+
+func (q *Queue) takeOver(ctx context.Context, ev core.TakeOver) ([]HostHold, error) {
 	c, err := q.results.begin()
 	if err == nil {
-		q.deliver(core.TakeOver{ID: c.id, Force: force}, nil, 0)
+		ev.ID = c.id
+		q.deliver(ev, nil, 0)
 		err = q.result(ctx, c)
 	}
 	if err != nil {

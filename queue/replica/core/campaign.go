@@ -25,13 +25,17 @@ var (
 // campaign is the way to become the source:
 //
 //	gathering    wait until enough hosts can be reached that may promise
-//	asking       promise the epoch oneself, flush, ask the others
+//	asking       ask the others for an epoch
+//	promising    promise it oneself, and flush that
 //	backfilling  take from the best what this host lacks, set aside what it
 //	             has too much; then open the epoch
 //
+// A host promises itself last, so that a claim that is refused leaves no trace: had
+// it promised an epoch that it does not get, a living source could not copy to it.
 // Whatever goes wrong leads back to gathering, with a new epoch later.
 type campaign struct {
 	command uint64 // 0: of this host's own accord
+	elected bool   // the command is no person's
 	force   bool
 	handed  bool // the old source has handed over, or this one takes over again
 
@@ -55,8 +59,24 @@ type campaignStage uint8
 const (
 	gathering campaignStage = iota
 	asking
+	promising
 	backfilling
 )
+
+// wanted reports whether somebody wants the campaign, though a source may live.
+func (c *campaign) wanted() bool { return c.handed || c.command != 0 && !c.elected }
+
+// outranks reports whether this host goes on asking for an epoch itself, and does not
+// promise the one that m asks for.
+func (c *campaign) outranks(m *Message) bool {
+	switch {
+	case c.stage < asking:
+		return false
+	case c.wanted() != m.Command:
+		return c.wanted()
+	}
+	return m.Epoch.Less(c.epoch)
+}
 
 func (r *Replica) takeOver(ev TakeOver) {
 	switch {
@@ -70,7 +90,7 @@ func (r *Replica) takeOver(ev TakeOver) {
 		r.campaign = &campaign{began: r.now}
 	}
 	c := r.campaign
-	c.command, c.force, c.began = ev.ID, ev.Force, r.now
+	c.command, c.elected, c.force, c.began = ev.ID, ev.Elected, ev.Force, r.now
 	if c.stage == gathering {
 		r.retryAt = r.now
 	}
@@ -101,7 +121,7 @@ func (r *Replica) retryCampaign() {
 	if r.follow != nil && r.follow.donor {
 		r.follow = nil
 	}
-	r.campaign = &campaign{command: c.command, force: c.force, began: c.began, tried: c.tried}
+	r.campaign = &campaign{command: c.command, elected: c.elected, force: c.force, began: c.began, tried: c.tried}
 	r.delay()
 }
 
@@ -117,12 +137,16 @@ func (r *Replica) settleCampaign() {
 	if c.stage == gathering {
 		r.gather()
 	}
-	if c.handed && c.stage == asking && !r.now.Before(c.began.Add(r.cfg.HeartbeatTimeout)) {
+	if c.handed && c.stage <= promising && !r.now.Before(c.began.Add(r.cfg.HeartbeatTimeout)) {
 		r.endCampaign(ErrTarget) // the old source takes over again
 		return
 	}
 	if c.stage == asking && r.keeps() {
 		r.ask()
+	}
+	if c.stage == promising && r.keeps() {
+		c.answers[r.cfg.Self] = r.answerMessage(c.epoch)
+		r.choose()
 	}
 	if c.stage == backfilling {
 		r.backfill()
@@ -140,7 +164,8 @@ func (r *Replica) gather() {
 	reachable := 1
 	whole := 0
 	best, birth := r.h.mark(), true
-	number := r.hard.Promised.Number
+	promised := r.hard.Promised
+	number := max(promised.Number, c.tried.Number)
 	if r.mayPromise() {
 		whole++
 	}
@@ -156,13 +181,19 @@ func (r *Replica) gather() {
 			best = p.state.Last
 		}
 		number = max(number, p.state.Promised.Number, p.state.Last.Epoch.Number)
+		if promised.Less(p.state.Promised) {
+			promised = p.state.Promised
+		}
 	}
 	birth = best.Epoch.IsZero() && reachable == len(r.cfg.Hosts)
-	c.idle = c.command == 0 && !c.handed && !r.designated(best, r.followed())
+	c.idle = !c.wanted() && (r.living() != 0 || r.followed() != 0 || c.command == 0 && !r.designated(best))
 	if c.idle || r.now.Before(r.retryAt) {
 		return
 	}
 	late := !r.now.Before(c.began.Add(r.cfg.HeartbeatTimeout))
+	if c.command == 0 && !c.handed && !late && r.mayMeet(promised.Host, reachable) {
+		return
+	}
 	enough := whole >= r.need() && r.mayPromise()
 	switch {
 	case enough, birth:
@@ -177,25 +208,26 @@ func (r *Replica) gather() {
 	}
 	c.epoch = Epoch{number + 1, r.cfg.Self}
 	c.tried = c.epoch
-	if c.birth && r.hard.Birth.IsZero() {
-		r.hard.Birth = c.epoch
-	}
 	c.stage = asking
 	c.asked, c.answers = map[HostID]uint64{}, map[HostID]*Message{}
-	r.promise(c.epoch)
+}
+
+// mayMeet reports whether a source may live of which this host has not heard yet.
+// Whoever was promised the highest epoch that is known may be it. So may a host that
+// got the promises of q others, if so many have not been heard.
+func (r *Replica) mayMeet(promised HostID, reachable int) bool {
+	if p := r.peer(promised); p != nil && !r.reachable(p) {
+		return true
+	}
+	return len(r.cfg.Hosts)-reachable >= r.q
 }
 
 // designated reports whether this host begins by itself.
-func (r *Replica) designated(best Mark, followed HostID) bool {
-	switch {
-	case r.follow != nil, followed != 0:
-		return false
-	case best.Epoch.IsZero():
+func (r *Replica) designated(best Mark) bool {
+	if best.Epoch.IsZero() {
 		return r.cfg.Master == r.cfg.Self
-	case best.Epoch.Host == r.cfg.Self:
-		return true
 	}
-	return false
+	return best.Epoch.Host == r.cfg.Self
 }
 
 // need is how many hosts must promise this host an epoch: q, but the source of a
@@ -228,7 +260,7 @@ func (r *Replica) ask() {
 		}
 		if c.asked[p.id] != p.conn {
 			c.asked[p.id] = p.conn
-			r.send(p, &Message{Type: MsgAsk, Epoch: c.epoch, Last: r.h.mark(), Force: c.force, Newborn: c.birth})
+			r.send(p, &Message{Type: MsgAsk, Epoch: c.epoch, Last: r.h.mark(), Force: c.force, Command: c.wanted(), Newborn: c.birth})
 		}
 		if c.answers[p.id] == nil {
 			open++
@@ -262,7 +294,11 @@ func (r *Replica) ask() {
 	default:
 		return
 	}
-	r.choose()
+	c.stage = promising
+	if c.birth && r.hard.Birth.IsZero() {
+		r.hard.Birth = c.epoch
+	}
+	r.promise(c.epoch)
 }
 
 // choose finds the best of the histories of those who have promised.
@@ -339,7 +375,7 @@ func (r *Replica) onAsk(p *peer, m *Message) {
 	}
 	if why := r.refusal(p, m); why != "" {
 		a := r.answerMessage(m.Epoch)
-		a.OK, a.Why = false, why
+		a.OK, a.Why, a.Source = false, why, r.living()
 		r.send(p, a)
 		return
 	}
@@ -357,17 +393,25 @@ func (r *Replica) onAsk(p *peer, m *Message) {
 		r.hard.Birth = m.Epoch
 	}
 	r.promise(m.Epoch)
+	r.granted = grant{host: p.id, conn: p.conn, until: r.now.Add(r.cfg.HeartbeatTimeout)}
 }
 
 // refusal says why a host does not promise; empty: it does.
 func (r *Replica) refusal(p *peer, m *Message) string {
 	single := r.singleHost()
 	newborn := m.Newborn && r.hard.Trust == Lost && r.h.mark().Epoch.IsZero()
-	switch {
+	living := r.living()
+	switch c := r.campaign; {
 	case m.Epoch.Less(r.hard.Promised):
 		return fmt.Sprintf("promised epoch %v", r.hard.Promised)
 	case m.Force:
 		return ""
+	case !m.Command && living == r.cfg.Self:
+		return "it is the source"
+	case !m.Command && living != 0 && living != p.id:
+		return fmt.Sprintf("hears the source, host %d", living)
+	case c != nil && c.outranks(m):
+		return fmt.Sprintf("asks for epoch %v itself", c.epoch)
 	case r.hard.Trust != Whole && !newborn:
 		return fmt.Sprintf("may have lost what it acknowledged or promised (%v): it promises nothing before it has caught up with a source", r.hard.Trust)
 	case single != 0 && single != p.id:
@@ -415,8 +459,12 @@ func (r *Replica) onAnswer(p *peer, m *Message) {
 		return
 	}
 	c.answers[p.id] = m
-	if !m.OK && c.epoch.Less(m.Promised) {
+	switch {
+	case m.OK:
+	case c.epoch.Less(m.Promised):
 		p.state = withPromise(p.state, m.Promised)
+		r.retryCampaign()
+	case m.Source != 0 && !c.wanted(): // it has said so before, in its State
 		r.retryCampaign()
 	}
 }
@@ -445,7 +493,7 @@ func (r *Replica) waitsFor() (string, []HostID) {
 		return "the epoch is being opened", nil
 	case c.stage == backfilling:
 		return fmt.Sprintf("takes what it lacks from host %d", c.donor), []HostID{c.donor}
-	case c.stage == asking:
+	case c.stage == asking, c.stage == promising:
 		var open []HostID
 		for _, p := range r.peers {
 			if a := c.answers[p.id]; a == nil || !a.OK {

@@ -23,8 +23,8 @@ const maxWhy = 1 << 10
 var ErrMessage = errors.New("bad message")
 
 // The flags of a message, by their bits in message.proto.
-func (m *Message) flags() [7]*bool {
-	return [7]*bool{&m.OK, &m.Force, &m.Newborn, &m.Donor, &m.Lossy, &m.Restart, &m.Want}
+func (m *Message) flags() [8]*bool {
+	return [8]*bool{&m.OK, &m.Force, &m.Newborn, &m.Donor, &m.Lossy, &m.Restart, &m.Want, &m.Command}
 }
 
 // AppendTo appends the encoding of the message to b, as message.proto draws it.

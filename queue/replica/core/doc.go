@@ -46,6 +46,12 @@
 // a source begins when q hosts are, and counts when w are. Nothing here elects:
 // somebody says TakeOver, or the last source comes back.
 //
+// A source that lives is not overtaken but by a person's command. A host that hears
+// one, or has promised a candidate a moment ago, promises nobody else. Who comes back,
+// or is elected, waits while a host says that it hears a source; and who comes back
+// also waits for hosts that may be one, for a heartbeat timeout. A claim that is
+// refused changes nothing at the host that made it, which follows the source then.
+//
 // # For the shell
 //
 // The shell owns the queue, the file of promises, the connections and the clock.

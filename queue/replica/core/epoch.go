@@ -18,9 +18,9 @@ type HostID uint8
 const MaxHosts = 127
 
 // Epoch is the term of one source: a number and the host that is the source in
-// it. Since a host never takes a number twice (it flushes its promise before it
-// asks for others), no epoch is ever used twice. The zero Epoch stands for what
-// was appended before the queue was replicated.
+// it. Since a host flushes its own promise of an epoch before it becomes the source in
+// it, and asks for none that it has promised, no epoch is ever used twice. The zero
+// Epoch stands for what was appended before the queue was replicated.
 type Epoch struct {
 	Number uint64
 	Host   HostID

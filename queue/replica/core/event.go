@@ -104,6 +104,10 @@ type TakeOver struct {
 	// Force goes on with the hosts that can be reached when too few promise.
 	// What counted and only others hold is lost.
 	Force bool
+	// Elected: no person wants it, but nobody in reach has had a source for the
+	// heartbeat timeout. It waits while one lives, and no host that hears one
+	// promises.
+	Elected bool
 }
 
 // Switch asks the source to hand over to another host.

@@ -57,7 +57,7 @@ func (r *Replica) onFeed(p *peer, m *Message) {
 			return
 		}
 		r.stepDown(fmt.Sprintf("host %d is the source in epoch %v", p.id, m.Epoch))
-		if c := r.campaign; c != nil && (c.command == 0 || !c.tried.IsZero()) {
+		if c := r.campaign; c != nil && (!c.wanted() || !c.tried.IsZero() && c.tried.Less(m.Epoch)) {
 			r.endCampaign(ErrOvertaken)
 		}
 	}

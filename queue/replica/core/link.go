@@ -7,7 +7,10 @@ import (
 )
 
 // Backoff of redialling: from the least, doubled with each failure, up to the
-// most, with up to half of it taken off at random.
+// most, with up to half of it taken off at random. It begins anew after a connection
+// that stood for a quarter of a heartbeat interval: a peer that dies again and again
+// is back as soon as it is there, and one that lets this host in and at once hangs up
+// is not dialled without end.
 const (
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = 5 * time.Second
@@ -161,11 +164,11 @@ func (l *Link) up(conn uint64) {
 	l.emit(TellUp{conn})
 }
 
-// lose forgets the connection. One that did not last counts as a failure.
+// lose forgets the connection. One that did not stand for a while counts as a failure.
 func (l *Link) lose() {
 	l.emit(TellDown{l.conn})
 	l.conn = 0
-	if l.now.Sub(l.since) >= l.timeout {
+	if l.now.Sub(l.since) >= l.interval/4 {
 		l.backoff = 0
 	}
 	l.later()

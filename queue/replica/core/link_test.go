@@ -103,6 +103,27 @@ func TestLinkBacksOff(t *testing.T) {
 	}
 }
 
+// A peer that dies ten times in a row, each time after a short life, is dialled as soon
+// after the last death as after the first.
+func TestLinkComesBackAfterManyDeaths(t *testing.T) {
+	s := newLinkSteps(t, 2, 1)
+	for death := range 10 {
+		var dials int
+		for up := s.now.Add(2 * time.Second); s.now.Before(up); { // it is down
+			for range s.wait(100 * time.Millisecond) {
+				dials++
+				s.step(DialFailed{})
+			}
+		}
+		if dials < 5 {
+			t.Errorf("after death %d: dialled %d times in two seconds", death, dials)
+		}
+		s.want(s.step(LinkUp{uint64(death)}), "core.TellUp")
+		s.wait(300 * time.Millisecond)
+		s.step(LinkDown{uint64(death)})
+	}
+}
+
 func TestLinkIsReplaced(t *testing.T) {
 	s := newLinkSteps(t, 1, 2)
 	s.wait(100 * time.Millisecond)

@@ -86,13 +86,14 @@ type Message struct {
 	Base     Base        // History: of the sender. Begin with Restart: to go on behind
 	Counted  queue.Index // State, Answer, Update: of the sender
 	Trust    Trust       // State, Answer, Ack: of the sender
-	Source   HostID      // State: whom the sender follows, or itself; 0: nobody
+	Source   HostID      // State, Answer of a refusal: the living source, as the sender knows it; 0: none
 	Single   HostID      // State, Answer: who alone may hold the last entries
 	Config   uint64      // State: what must be the same at all hosts
 	Birth    Epoch       // State: the epoch of the queue's first source
 
 	OK      bool // Answer: the promise is given. Sum: the entry is there
 	Force   bool // Ask
+	Command bool // Ask: somebody wants it, though a source may live
 	Newborn bool // Ask: all hosts are there, and no history has an epoch
 	Donor   bool // Feed, Stop: for a candidate, by a host that is not the source
 	Lossy   bool // Begin: a lossy epoch begins above the fork

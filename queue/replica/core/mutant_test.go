@@ -23,11 +23,16 @@ var mutants = []struct {
 	{"takes entries of an older epoch", "follow.go", "if m.Epoch.Less(r.hard.Promised) {", "if false {"},
 	{"does not take the best history", "campaign.go", "a.OK && c.target.Compare(a.Last) < 0", "false && a.OK && c.target.Compare(a.Last) < 0"},
 	{"scenario: compares ends by index only", "epoch.go", "return cmp.Or(m.Epoch.Compare(o.Epoch), cmp.Compare(m.Index, o.Index))", "return cmp.Compare(m.Index, o.Index)"},
-	{"promises after an unclean end", "campaign.go", "case r.hard.Trust != Whole && !newborn:", "case r.hard.Trust == Lost && !newborn:"},
-	{"is trusted again before it has caught up", "follow.go", "|| r.h.last() < fo.trusted {", "{"},
+	{"scenario: promises after an unclean end", "campaign.go", "case r.hard.Trust != Whole && !newborn:", "case r.hard.Trust == Lost && !newborn:"},
+	{"scenario: is trusted again before it has caught up", "follow.go", "|| r.h.last() < fo.trusted {", "{"},
 	{"forgets that it acknowledges unflushed entries", "replica.go", "h.Acked = true", "h.Acked = false"},
 	{"scenario: acknowledges what it only received", "follow.go", "Appended: last,", "Appended: fo.received,"},
 	{"scenario: counts older entries by new acknowledgements", "source.go", "c >= s.start && c > counted", "c > counted && r.h.epochAt(c) != r.source.epoch"},
+	{"scenario: promises though it hears a source", "campaign.go", "case !m.Command && living != 0 && living != p.id:", "case false:"},
+	{"reign: hears a source only once it copies", "status.go", "case r.follow != nil && !r.follow.donor:\n\t\treturn r.follow.peer\n\tcase g.host", "case r.follow != nil && !r.follow.donor && r.follow.stage == followCopying:\n\t\treturn r.follow.peer\n\tcase false && g.host"},
+	{"scenario: does not wait for the host that was promised most", "campaign.go", "if p := r.peer(promised); p != nil && !r.reachable(p) {", "if false {"},
+	{"scenario: does not wait for as many hosts as may have promised", "campaign.go", "return len(r.cfg.Hosts)-reachable >= r.q", "return false"},
+	{"reign: promises itself first", "campaign.go", "c.asked, c.answers = map[HostID]uint64{}, map[HostID]*Message{}\n", "c.asked, c.answers = map[HostID]uint64{}, map[HostID]*Message{}\n\tr.promise(c.epoch)\n"},
 	{"scenario: counts what a host holds that lost its promises", "source.go", "f.stage == feedCopying && f.trust != Lost", "f.stage == feedCopying"},
 }
 
@@ -39,6 +44,7 @@ func TestMutants(t *testing.T) {
 	}
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel() // most of it is building
 			text, err := os.ReadFile(m.file)
 			if err != nil {
 				t.Fatal(err)
@@ -64,10 +70,13 @@ func TestMutants(t *testing.T) {
 				t.Fatal(err)
 			}
 			tests := "^TestSimulation$/hosts=[35]"
-			if strings.HasPrefix(m.name, "scenario") {
+			switch kind, _, _ := strings.Cut(m.name, ": "); kind {
+			case "scenario":
 				tests = "^TestScenarios$"
+			case "reign":
+				tests = "^TestNobodyOvertakesASourceThatLives$"
 			}
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", list, "-count=1", "-vet=off", "-run", tests, "-failfast", ".")
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", list, "-count=1", "-vet=off", "-ldflags=-s -w", "-run", tests, "-failfast", ".")
 			cmd.Env = append(os.Environ(), "PAWL_MUTANT=1", "PAWL_SEEDS=100")
 			out, err := cmd.CombinedOutput()
 			switch {

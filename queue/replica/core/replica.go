@@ -67,6 +67,7 @@ type Replica struct {
 	campaign *campaign
 	source   *source
 	handing  *handing
+	granted  grant
 
 	changing  change      // the effect on the queue that is unanswered
 	retryAt   time.Time   // a campaign of its own accord begins no earlier
@@ -93,6 +94,14 @@ type peer struct {
 	notBefore time.Time
 	mismatch  bool // told
 	toldState SinkState
+}
+
+// grant is the promise that was given last to a candidate, who is taken to live for
+// a while: it is about to be the source.
+type grant struct {
+	host  HostID
+	conn  uint64
+	until time.Time
 }
 
 // change names the effect that changes the queue and is unanswered.
@@ -284,6 +293,9 @@ func (r *Replica) onState(p *peer, m *Message) {
 	if p.feed != nil {
 		p.feed.trust = m.Trust
 	}
+	if fo := r.follow; fo != nil && fo.peer == p.id && !fo.donor && m.Source != p.id {
+		r.follow = nil // it has ceased to be the source
+	}
 	if newborn := r.hard.Trust == Lost && !r.hard.Birth.IsZero(); newborn && m.Trust == Whole && !m.Birth.Less(r.hard.Birth) {
 		h := r.hard
 		h.Trust, h.Birth = Whole, m.Birth
@@ -399,6 +411,7 @@ func (r *Replica) promise(e Epoch) {
 	if r.follow != nil && r.follow.epoch.Less(e) {
 		r.follow = nil
 	}
+	r.granted = grant{}
 	h := r.hard
 	h.Promised = e
 	h.Counted = r.counted
@@ -441,6 +454,7 @@ func (r *Replica) close() {
 	r.stepDown("the host is closing")
 	r.closing = true
 	r.follow, r.campaign = nil, nil
+	r.tellState() // so that others may look for a source at once
 	r.flush(r.h.last())
 }
 

@@ -326,7 +326,7 @@ func (s *scenario) history() {
 
 func (s *scenario) takeover() {
 	h := s.ids()[0]
-	s.command(h, func(id uint64) Event { return TakeOver{ID: id, Force: s.flag("force")} })
+	s.command(h, func(id uint64) Event { return TakeOver{ID: id, Force: s.flag("force"), Elected: s.flag("elected")} })
 }
 
 func (s *scenario) switchOver() {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -239,6 +240,8 @@ func (r *Replica) lockedError() *LockedError {
 		e.Source = r.follow.peer
 	case r.campaign != nil && !r.campaign.idle:
 		e.Why, e.WaitsFor = r.waitsFor()
+	default:
+		e.Source = cmp.Or(r.living(), r.followed())
 	}
 	return e
 }

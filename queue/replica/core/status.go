@@ -64,7 +64,24 @@ func (r *Replica) sourceHost() HostID {
 	return 0
 }
 
-// followed is a source that another host says it has.
+// living is the source that this host holds to be alive: itself, the one that it
+// follows (its connection ends when nothing has been heard of it for the heartbeat
+// timeout), or the candidate to whom it gave its promise a moment ago.
+func (r *Replica) living() HostID {
+	g := r.granted
+	switch {
+	case r.source != nil:
+		return r.cfg.Self
+	case r.follow != nil && !r.follow.donor:
+		return r.follow.peer
+	case g.host != 0 && r.now.Before(g.until) && r.peer(g.host).conn == g.conn:
+		return g.host
+	}
+	return 0
+}
+
+// followed is another living source of which a host says that it hears it, or that it
+// is it.
 func (r *Replica) followed() HostID {
 	for _, p := range r.peers {
 		if r.reachable(p) && p.state.Source != 0 && p.state.Source != r.cfg.Self {
@@ -85,20 +102,25 @@ type summary struct {
 
 // settleState tells everybody when this host stands elsewhere than it said.
 func (r *Replica) settleState() {
-	s := summary{r.written.Promised, r.h.mark().Epoch, r.sourceHost(), r.hard.Trust, r.singleHost()}
-	if s != r.told {
-		r.told = s
-		for _, p := range r.peers {
-			if p.conn != 0 {
-				r.send(p, r.stateMessage())
-			}
-		}
-	}
+	r.tellState()
 	if role := r.role(); role != r.toldRole {
 		r.toldRole = role
 		r.notice(Notice{Kind: NoticeRole, Text: role.String()})
 	}
 	r.tellWaits()
+}
+
+func (r *Replica) tellState() {
+	s := summary{r.written.Promised, r.h.mark().Epoch, r.living(), r.hard.Trust, r.singleHost()}
+	if s == r.told {
+		return
+	}
+	r.told = s
+	for _, p := range r.peers {
+		if p.conn != 0 {
+			r.send(p, r.stateMessage())
+		}
+	}
 }
 
 // tellWaits says once for whom a campaign waits.
@@ -120,7 +142,7 @@ func (r *Replica) tellWaits() {
 func (r *Replica) stateMessage() *Message {
 	return &Message{
 		Type: MsgState, Promised: r.written.Promised, Last: r.h.mark(), Counted: r.counted, Trust: r.hard.Trust,
-		Source: r.sourceHost(), Single: r.singleHost(), Config: r.config, Birth: r.hard.Birth,
+		Source: r.living(), Single: r.singleHost(), Config: r.config, Birth: r.hard.Birth,
 	}
 }
 
