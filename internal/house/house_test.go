@@ -18,7 +18,7 @@ var arrows = map[string][]string{
 	"engine/trace":      {},
 	"engine/enginetest": {"engine", "engine/chain", "engine/trace", "internal/runtime", "spec/check"}, // it drives an engine with the real runtime
 	"engine/local":      {"engine", "engine/chain", "engine/trace", "engine/local/...", "internal/mutant", "queue/..."},
-	"engine/remote":     {"engine", "engine/remote/...", "engine/trace"},
+	"engine/remote":     {"engine", "engine/remote/...", "engine/trace", "internal/socket", "internal/tlsfiles"},
 	"internal/mutant":   {},
 	"internal/ports":    {},
 	"internal/stage":    {}, // it sees the program from outside, as processes
@@ -28,8 +28,10 @@ var arrows = map[string][]string{
 	"internal/house":    {},
 	"internal/probe":    {"engine", "internal/runtime"},
 	"internal/sim":      {"engine", "engine/trace", "engine/local/memdisk", "internal/runtime", "internal/sim/...", "queue", "spec/check"},
+	"internal/socket":   {},
+	"internal/tlsfiles": {"internal/tlsfiles/..."},
 	"internal/topics":   {"engine", "internal/runtime"},
-	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/topics", "internal/v1/..."},
+	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/socket", "internal/topics", "internal/v1/..."},
 	"sidecar":           {"engine", "internal/ports", "internal/runtime", "internal/topics", "internal/v1", "sidecar/..."},
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},
