@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"internal/ports":    {},
 	"internal/stage":    {}, // it sees the program from outside, as processes
 	"internal/rig":      {"internal/stage"},
-	"conformance":       {"internal/rig"},
+	"conformance":       {"spec/check", "internal/rig"},
 	"internal/runtime":  {"engine", "engine/chain", "engine/trace", "internal/mutant", "internal/runtime/..."},
 	"internal/house":    {},
 	"internal/probe":    {"engine", "internal/runtime"},
