@@ -10,6 +10,8 @@
 //     journals and rounds); [Replica] is the same on two and three hosts, beside
 //     bare TCP.
 //   - [HTTP] is calls over HTTP to an application behind pawl run, beside bare HTTP.
+//   - [Recovery] is the time from the failure of a component, or of the server, to the
+//     next answer.
 //   - [Checkpoint] is what calls see of a checkpoint.
 //
 // Every job prints a report for people or as JSON. None passes or fails: the

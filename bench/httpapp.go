@@ -24,6 +24,9 @@ type application struct {
 
 	mu       sync.Mutex
 	counters map[string]*int64 // what has been activated; a runtime calls each one at a time
+
+	held chan struct{} // closed when hold runs
+	hold sync.Once
 }
 
 // serveApplication serves until the process is killed.
@@ -33,6 +36,7 @@ func serveApplication(out io.Writer) error {
 		port:     os.Getenv("KAR_APP_PORT"),
 		client:   http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: maxClients}},
 		counters: map[string]*int64{},
+		held:     make(chan struct{}),
 	}
 	mux := http.NewServeMux()
 	const actor = "/kar/impl/v1/actor/Counter"
@@ -41,6 +45,7 @@ func serveApplication(out io.Writer) error {
 	mux.HandleFunc("DELETE "+actor+"/{id}", a.deactivate)
 	mux.HandleFunc("POST "+actor+"/{id}/{method}", a.invoke)
 	mux.HandleFunc("POST /bare/{id}/{method}", a.bare)
+	mux.HandleFunc("GET /held", func(http.ResponseWriter, *http.Request) { <-a.held })
 	server := http.Server{Addr: "127.0.0.1:" + a.port, Handler: mux, ReadHeaderTimeout: time.Minute}
 	fmt.Fprintf(out, "ready {\"pid\":%d,\"app\":%s,\"runtime\":%s}\n", os.Getpid(), a.port, os.Getenv("KAR_RUNTIME_PORT"))
 	return server.ListenAndServe()
@@ -81,8 +86,19 @@ func (a *application) invoke(w http.ResponseWriter, r *http.Request) {
 		err = errors.New("counter " + id + " was not activated")
 	}
 	out := args[0]
-	if err == nil && r.PathValue("method") == "add" {
-		out, err = a.add(r.Context(), id, n, args[0])
+	if err == nil {
+		switch r.PathValue("method") {
+		case "add":
+			out, err = a.add(r.Context(), id, n, args[0])
+		case "hold": // until it is killed, if the argument is its process id
+			if int(args[0]) == os.Getpid() {
+				a.hold.Do(func() { close(a.held) })
+				select {}
+			}
+			out = int64(os.Getpid())
+		case "pid":
+			out = int64(os.Getpid())
+		}
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -21,6 +21,7 @@ import (
 // server with a pair.
 type site struct {
 	pawl, dir, durability string
+	heartbeat             time.Duration // of a server; 0: its own
 	processes             []*stage.Process
 	alone, served, bare   *target
 }
@@ -49,7 +50,11 @@ func (s *site) open(ctx context.Context) error {
 
 // serve starts a server and waits until it answers.
 func (s *site) serve(ctx context.Context, data string) (*stage.Process, error) {
-	p, err := s.start("pawl serve", "serve", "--app", "bench", "--data", data, "--listen", "", "--durability", s.durability)
+	args := []string{"serve", "--app", "bench", "--data", data, "--listen", "", "--durability", s.durability}
+	if s.heartbeat > 0 {
+		args = append(args, "--heartbeat-timeout", s.heartbeat.String())
+	}
+	p, err := s.start("pawl serve", args...)
 	if err != nil {
 		return nil, err
 	}

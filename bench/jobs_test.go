@@ -121,8 +121,13 @@ func TestReplicaSmoke(t *testing.T) {
 }
 
 func TestHTTPSmoke(t *testing.T) {
+	dir, err := os.MkdirTemp("", "pawl") //nolint:usetesting // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	r, err := bench.HTTP(t.Context(), bench.HTTPOptions{
-		Pawl: rig.Pawl(t), Dir: t.TempDir(), Rounds: 1, Duration: 50 * time.Millisecond, Clients: 4, Keys: 8,
+		Pawl: rig.Pawl(t), Dir: dir, Rounds: 1, Duration: 50 * time.Millisecond, Clients: 4, Keys: 8,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -132,6 +137,29 @@ func TestHTTPSmoke(t *testing.T) {
 	}
 	for _, f := range r.Figures {
 		if f.Ops <= 0 || f.P50 <= 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	r.Print(t.Output())
+}
+
+func TestRecoverySmoke(t *testing.T) {
+	dir, err := os.MkdirTemp("", "pawl") //nolint:usetesting // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	r, err := bench.Recovery(t.Context(), bench.RecoveryOptions{
+		Pawl: rig.Pawl(t), Dir: dir, Rounds: 1, Failures: 1, Duration: 200 * time.Millisecond, Heartbeat: 2 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Figures) != 3+1+2 {
+		t.Errorf("%+v", r)
+	}
+	for _, f := range r.Figures {
+		if f.Ops <= 0 || f.P50 <= 0 || f.Max < f.P50 {
 			t.Errorf("%+v", f)
 		}
 	}

@@ -54,7 +54,11 @@ func (q *Queue) Head(cycle uint32) (CycleHead, error) {
 	if err != nil {
 		return CycleHead{}, fmt.Errorf("describe cycle %d of queue %s: %w", cycle, q.path, q.goneOr(cycle, err))
 	}
-	return CycleHead{Cycle: s.cycle, Bytes: s.size, Salt: s.salt, Created: s.created}, nil
+	return s.head(), nil
+}
+
+func (s *segment) head() CycleHead {
+	return CycleHead{Cycle: s.cycle, Bytes: s.size, Salt: s.salt, Created: s.created}
 }
 
 // BlockReader reads the queue in blocks, for a copy of it. It belongs to one
@@ -75,6 +79,10 @@ func (q *Queue) NewBlockReader(from Place) *BlockReader {
 
 // Close ends the reader.
 func (r *BlockReader) Close() { r.t.Close() }
+
+// ReadInto has the next block read into b, if it is large enough. What a block lies in
+// is read into again by the next call of TryNext.
+func (r *BlockReader) ReadInto(b []byte) { r.buf = b }
 
 // TryNext returns the next block, of at most n bytes unless a single batch is
 // longer, or false when there is nothing yet. The bytes are good until the next
@@ -220,6 +228,7 @@ type BlockEntry struct {
 	Note    bool   // Payload is what AppendNote was given
 	End     bool   // it ends the cycle
 	Payload []byte // shares the bytes of the block
+	Sum     uint32 // CRC32C of Payload
 }
 
 // Check proves a block, whole, against the head of its cycle, and shows visit each
@@ -227,11 +236,44 @@ type BlockEntry struct {
 // matches ErrBadBlock; visit may have seen entries by then. The block is trusted in
 // nothing, but the head must be right.
 func (b *Block) Check(head CycleHead, visit func(BlockEntry) error) error {
+	return b.walk(head, func(e entry, off int64, seq uint32, p []byte) error {
+		return visit(e.of(b.Cycle, seq, off, p))
+	})
+}
+
+// Proved is a block that has proved itself: ApplyProved believes it. Its bytes must stay
+// as they are.
+type Proved struct {
+	b      Block
+	head   CycleHead
+	begins []place // the first entry with an index in each page
+}
+
+// Prove is Check, and keeps what it has found out.
+func (b Block) Prove(head CycleHead, visit func(BlockEntry) error) (*Proved, error) {
+	p := &Proved{b: b, head: head}
+	page := int64(-1)
+	err := b.walk(head, func(e entry, off int64, seq uint32, payload []byte) error {
+		if at := off / pageSize; at != page && e.indexed() {
+			page = at
+			p.begins = append(p.begins, place{seq, off})
+		}
+		if visit == nil {
+			return nil
+		}
+		return visit(e.of(b.Cycle, seq, off, payload))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// walk proves the block; visit sees entries that are proved.
+func (b *Block) walk(head CycleHead, visit func(e entry, off int64, seq uint32, p []byte) error) error {
 	bad := func(off int64, reason string) error {
 		return fmt.Errorf("%w: at offset %d: %s", ErrBadBlock, off, reason)
 	}
-	// It reads the block where it is: nothing behind it is asked for.
-	sc := scanner{f: offsetReader{b}, salt: head.Salt, size: head.Bytes, win: b.Bytes, winOff: b.Offset}
 	off, seq, to, more := b.Offset, b.Seq, b.Offset+int64(len(b.Bytes)), false
 	if off < dataStart || off%align != 0 || to > head.Bytes || len(b.Bytes)%align != 0 {
 		return bad(off, fmt.Sprintf("%d bytes do not fit into a cycle of %d", len(b.Bytes), head.Bytes))
@@ -241,20 +283,14 @@ func (b *Block) Check(head CycleHead, visit func(BlockEntry) error) error {
 		if end || to-off < entryHeader {
 			return bad(off, "there is something behind the last entry")
 		}
-		var p []byte
-		e, present, err := sc.header(off)
-		if err == nil && present && off+e.size() <= to {
-			e, p, present, err = sc.whole(off)
-		}
+		e, p, err := wholeEntry(b.Bytes[off-b.Offset:], head, off)
 		switch {
 		case err != nil:
 			return bad(off, err.Error())
-		case !present || off+e.size() > to:
-			return bad(off, "an entry is not whole")
 		case more && !e.indexed():
 			return bad(off, "a batch is not whole")
 		}
-		if err := visit(e.of(b.Cycle, seq, off, p)); err != nil {
+		if err := visit(e, off, seq, p); err != nil {
 			return err
 		}
 		if e.indexed() {
@@ -269,31 +305,37 @@ func (b *Block) Check(head CycleHead, visit func(BlockEntry) error) error {
 	return nil
 }
 
+// wholeEntry decodes the entry at the front of b, which is that at off of its file,
+// and checks all of it.
+func wholeEntry(b []byte, head CycleHead, off int64) (e entry, p []byte, err error) {
+	w := binary.LittleEndian.Uint64(b)
+	if uint32(w) == 0 {
+		return e, nil, errNotWhole
+	}
+	if e, err = decodeEntry(w, binary.LittleEndian.Uint64(b[8:]), head.Salt, off); err == nil {
+		err = e.fits(off, head.Bytes)
+	}
+	if err != nil {
+		return e, nil, err
+	}
+	if e.size() > int64(len(b)) {
+		return e, nil, errNotWhole
+	}
+	p = b[entryHeader : entryHeader+e.length]
+	return e, p, e.proves(p, b[entryHeader+e.length:e.size()])
+}
+
 // of shows an entry of a block as others see it.
 func (e entry) of(cycle, seq uint32, off int64, p []byte) BlockEntry {
-	be := BlockEntry{Offset: off, More: e.more, End: e.kind == kindEnd, Payload: slices.Clip(p)}
+	be := BlockEntry{Offset: off, More: e.more, End: e.kind == kindEnd, Payload: slices.Clip(p), Sum: e.crc}
 	if e.indexed() {
 		be.Index = NewIndex(cycle, seq)
 	}
 	if e.kind == kindMeta && len(p) > 0 && p[0] == metaNote {
 		be.Note, be.Payload = true, be.Payload[1:]
+		be.Sum = checksum(be.Payload)
 	}
 	return be
-}
-
-// offsetReader reads a block as if it were the file.
-type offsetReader struct{ b *Block }
-
-func (r offsetReader) ReadAt(p []byte, off int64) (int, error) {
-	from := off - r.b.Offset
-	if from < 0 || from >= int64(len(r.b.Bytes)) {
-		return 0, io.EOF
-	}
-	n := copy(p, r.b.Bytes[from:])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
 }
 
 // firstWord is what publishes the block.

@@ -116,45 +116,51 @@ func (q *Queue) replaceEmpty(old *segment, header cycleHeader) error {
 // checks every byte before it changes anything: a block that does not prove itself
 // matches ErrBadBlock, one that is not the next (see Place) or whose cycle has not
 // begun ErrPlace. It is as durable as an append; wait with WaitDurable. Only one
-// call may run at a time.
+// call of this or ApplyProved may run at a time.
 func (q *Queue) Apply(b Block) error {
-	fail := func(err error) error {
-		return fmt.Errorf("apply block %s of %d entries to queue %s: %w", b.First(), b.Entries, q.path, err)
-	}
 	w := &q.w
 	w.Lock()
-	if err := q.placeFor(&b); err != nil {
-		w.Unlock()
-		return fail(err)
-	}
-	seg := w.seg
+	err := q.placeFor(&b)
+	head := w.seg.head()
 	w.Unlock()
 	// Outside the lock: only one Apply runs, and nobody else appends.
-	var begins []place
-	head := CycleHead{Cycle: seg.cycle, Bytes: seg.size, Salt: seg.salt, Created: seg.created}
-	err := b.Check(head, func(e BlockEntry) error {
-		if n := len(begins); e.Index != 0 && (n == 0 || begins[n-1].off/pageSize != e.Offset/pageSize) {
-			begins = append(begins, place{e.Index.Seq(), e.Offset})
-		}
-		return nil
-	})
+	var p *Proved
+	if err == nil {
+		p, err = b.Prove(head, nil)
+	}
 	if err != nil {
-		return fail(err)
+		return q.unapplied(&b, err)
 	}
+	return q.ApplyProved(p)
+}
+
+// ApplyProved is Apply for a block that has been proved, and does not look at its bytes
+// again. A proof against another head than that of the cycle is none: ErrBadBlock.
+func (q *Queue) ApplyProved(p *Proved) error {
+	b := &p.b
+	w := &q.w
 	w.Lock()
-	if err := q.placeFor(&b); err != nil {
+	err := q.placeFor(b)
+	if err == nil && (w.seg.salt != p.head.Salt || w.seg.size != p.head.Bytes) {
+		err = fmt.Errorf("%w: it is proved for another cycle %d", ErrBadBlock, b.Cycle)
+	}
+	if err != nil {
 		w.Unlock()
-		return fail(err)
+		return q.unapplied(b, err)
 	}
-	for _, at := range begins {
-		seg.index.add(at.seq, at.off)
+	for _, at := range p.begins {
+		w.seg.index.add(at.seq, at.off)
 	}
-	q.publishBlock(&b)
+	q.publishBlock(b)
 	w.Unlock()
 	if _, err := q.appended(0); err != nil {
-		return fail(err)
+		return q.unapplied(b, err)
 	}
 	return nil
+}
+
+func (q *Queue) unapplied(b *Block, err error) error {
+	return fmt.Errorf("apply block %s of %d entries to queue %s: %w", b.First(), b.Entries, q.path, err)
 }
 
 // placeFor says whether the block is the next one. The writer is locked.

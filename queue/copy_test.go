@@ -207,6 +207,21 @@ func TestBlocksThatAreRefused(t *testing.T) {
 	refused("half a batch", ErrBadBlock, func(b *Block) { b.Bytes = b.Bytes[:len(b.Bytes)-24]; b.Entries-- })
 	refused("half an entry", ErrBadBlock, func(b *Block) { b.Bytes = b.Bytes[:len(b.Bytes)-8] })
 	refused("nothing", ErrBadBlock, func(b *Block) { b.Bytes = nil })
+	head, err := src.Head(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proved, err := whole.Prove(head, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []CycleHead{{Salt: head.Salt + 1, Bytes: head.Bytes}, {Salt: head.Salt, Bytes: head.Bytes * 2}} {
+		foreign := *proved
+		foreign.head = other
+		if err := q.ApplyProved(&foreign); !errors.Is(err, ErrBadBlock) || q.Last() != 0 {
+			t.Fatalf("a proof for another cycle: %v, the queue ends at %s", err, q.Last())
+		}
+	}
 	if err := q.Apply(whole); err != nil {
 		t.Fatal(err)
 	}

@@ -141,8 +141,8 @@ func (c *cursor) peek() (e entry, present bool, err error) {
 	if e, err = decodeEntry(w, rest, c.s.salt, c.off); err != nil {
 		return entry{}, false, c.corrupt(err.Error(), nil)
 	}
-	if e.kind != kindEnd && c.off+e.size() > c.s.size-entryHeader {
-		return entry{}, false, c.corrupt("entry passes the end of the cycle", nil)
+	if err := e.fits(c.off, c.s.size); err != nil {
+		return entry{}, false, c.corrupt(err.Error(), nil)
 	}
 	return e, true, nil
 }
@@ -190,7 +190,7 @@ func (c *cursor) payload(e entry) ([]byte, error) {
 		p = b[entryHeader:]
 	}
 	if checksum(p) != e.crc {
-		return nil, c.corrupt("payload does not check", nil)
+		return nil, c.corrupt(errBadPayload.Error(), nil)
 	}
 	return slices.Clip(p), nil
 }

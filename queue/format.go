@@ -2,6 +2,7 @@ package queue
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"strconv"
@@ -115,6 +116,40 @@ func (e entry) size() int64 { return entrySize(e.length) }
 
 // indexed says whether the entry takes an index.
 func (e entry) indexed() bool { return e.kind == kindData || e.kind == kindMeta }
+
+// What a whole entry is not.
+var (
+	errNotWhole   = errors.New("an entry is not whole")
+	errPasses     = errors.New("entry passes the end of the cycle")
+	errBadPayload = errors.New("payload does not check")
+	errBadPadding = errors.New("bytes behind the payload are not zero")
+)
+
+// fits says whether an entry can be at off of a cycle of size bytes, which ends with
+// an end entry.
+func (e entry) fits(off, size int64) error {
+	switch {
+	case e.kind == kindEnd && (e.length != 0 || e.more):
+		return errBadHeader
+	case e.kind != kindEnd && off+e.size() > size-entryHeader:
+		return errPasses
+	}
+	return nil
+}
+
+// proves checks the payload, and the bytes behind it up to where the next entry
+// begins.
+func (e entry) proves(p, padding []byte) error {
+	if checksum(p) != e.crc {
+		return errBadPayload
+	}
+	for _, b := range padding {
+		if b != 0 {
+			return errBadPadding
+		}
+	}
+	return nil
+}
 
 // decodeEntry reads the header of the entry at off, given its first word as it
 // was loaded and the eight bytes behind it. It never looks at the payload.

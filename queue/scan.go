@@ -56,12 +56,8 @@ func (s *scanner) header(off int64) (e entry, present bool, err error) {
 	if s.foreign {
 		e.mark = 0
 	}
-	switch {
-	case err != nil:
-	case e.kind == kindEnd && (e.length != 0 || e.more):
-		err = errBadHeader
-	case e.kind != kindEnd && off+e.size() > s.size-entryHeader:
-		err = errors.New("entry passes the end of the cycle")
+	if err == nil {
+		err = e.fits(off, s.size)
 	}
 	return e, true, err
 }
@@ -74,11 +70,8 @@ func (s *scanner) whole(off int64) (e entry, p []byte, present bool, err error) 
 	}
 	b := s.get(off, int(e.size()))[entryHeader:]
 	p = b[:e.length]
-	if checksum(p) != e.crc {
-		return e, nil, true, errors.New("payload does not check")
-	}
-	if pad := b[e.length:]; !bytes.Equal(pad, zeros[:len(pad)]) {
-		return e, nil, true, errors.New("bytes behind the payload are not zero")
+	if err := e.proves(p, b[e.length:]); err != nil {
+		return e, nil, true, err
 	}
 	return e, p, true, nil
 }

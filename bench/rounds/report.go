@@ -44,7 +44,7 @@ func (r *Report) Print(w io.Writer) {
 	for _, f := range r.Figures {
 		width = max(width, len(f.Job))
 	}
-	fmt.Fprintf(w, "  %-*s %-20s %12s %10s %10s %12s   %s\n", width, "", "", "ops/s", "p50, us", "p99, us", "CPU/op, us", "first/this: ops, p50, CPU")
+	fmt.Fprintf(w, "  %-*s %-20s %12s %10s %10s %12s %12s   %s\n", width, "", "", "ops/s", "p50, us", "p99, us", "longest, us", "CPU/op, us", "first/this: ops, p50, CPU")
 	last := ""
 	for _, f := range r.Figures {
 		job := f.Job
@@ -52,8 +52,8 @@ func (r *Report) Print(w io.Writer) {
 			job = ""
 		}
 		last = f.Job
-		fmt.Fprintf(w, "  %-*s %-20s %12s %10s %10s %12s%s\n", width, job, f.System,
-			number(f.OpsPerS, 0), number(f.P50, 2), number(f.P99, 2), number(f.CPUPerOp, 3), r.against(f))
+		fmt.Fprintf(w, "  %-*s %-20s %12s %10s %10s %12s %12s%s\n", width, job, f.System,
+			number(f.OpsPerS, 0), number(f.P50, 2), number(f.P99, 2), number(f.Max, 0), number(f.CPUPerOp, 3), r.against(f))
 	}
 }
 

@@ -32,12 +32,13 @@ type Figure struct {
 	OpsPerS  float64 `json:"ops_per_s,omitempty"`
 	P50      float64 `json:"p50_us,omitempty"`
 	P99      float64 `json:"p99_us,omitempty"`
+	Max      float64 `json:"max_us,omitempty"`        // the longest of all rounds
 	CPUPerOp float64 `json:"cpu_us_per_op,omitempty"` // of this process and others that serve it, the kernel's part included
 }
 
 // Of takes the figures of a load.
 func Of(r *measure.Result) Figure {
-	f := Figure{Ops: r.Ops, P50: measure.Micros(r.Latencies, 50), P99: measure.Micros(r.Latencies, 99)}
+	f := Figure{Ops: r.Ops, P50: measure.Micros(r.Latencies, 50), P99: measure.Micros(r.Latencies, 99), Max: measure.Micros(r.Latencies, 100)}
 	if r.Ops > 0 && r.Took > 0 {
 		f.OpsPerS = float64(r.Ops) / r.Took.Seconds()
 		f.CPUPerOp = r.CPU.Seconds() * 1e6 / float64(r.Ops)
@@ -88,6 +89,7 @@ func middle(rounds []Figure) Figure {
 	f.Ops = 0
 	for _, x := range rounds {
 		f.Ops += x.Ops
+		f.Max = max(f.Max, x.Max)
 	}
 	f.OpsPerS = median(rounds, func(f Figure) float64 { return f.OpsPerS })
 	f.P50 = median(rounds, func(f Figure) float64 { return f.P50 })

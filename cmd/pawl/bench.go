@@ -23,7 +23,7 @@ func (c *cli) benchCommand() *cobra.Command {
 	}
 	return noun("bench", "Measure Pawl on this machine",
 		c.benchCall(), c.benchSize(), c.benchReopen(), c.benchCheckpoint(), c.benchMesh(),
-		c.benchQueue(), c.benchReplica(), c.benchHTTP(), child)
+		c.benchQueue(), c.benchReplica(), c.benchHTTP(), c.benchRecovery(), child)
 }
 
 func (c *cli) benchCall() *cobra.Command {

@@ -79,7 +79,7 @@ func (c *conn) ask(ctx context.Context, q *Queue) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	c.send(frame)
+	c.send(frameOf(frame))
 	select {
 	case a := <-one.answer:
 		return a.report, a.err
@@ -137,6 +137,6 @@ func (c *conn) tell(q *Queue, id uint64) error {
 	c.out.Lock()
 	c.out.answers += len(frame)
 	c.out.Unlock()
-	c.send(frame)
+	c.send(frameOf(frame))
 	return nil
 }

@@ -109,7 +109,7 @@ func (a *automatic) carryOut(out elect.Output, err error) {
 			continue
 		}
 		if b, err := wire.Append(nil, wire.Frame{Type: wire.Election, Queue: number, Body: m.Body}); err == nil {
-			c.send(b)
+			c.send(frameOf(b))
 		}
 	}
 }

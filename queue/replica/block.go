@@ -14,9 +14,10 @@ import (
 // piece is what one host sends another of a queue: a block as it lies in the
 // file, with what the cycle needs to be begun.
 type piece struct {
-	head  queue.CycleHead // of its cycle
-	next  queue.CycleHead // of the cycle behind it, when the block ends its own
-	block queue.Block
+	head   queue.CycleHead // of its cycle
+	next   queue.CycleHead // of the cycle behind it, when the block ends its own
+	block  queue.Block
+	proved *queue.Proved // the block, once it is; nil again when it is cut
 }
 
 // errBlock is wrapped when a block cannot be taken apart.
@@ -31,20 +32,50 @@ const (
 	dataStart   = 4096
 )
 
-// entries lists the entries of a block that have an index. Their payloads share its
-// bytes.
-func (p *piece) entries() ([]core.Entry, error) {
-	entries := make([]core.Entry, 0, min(int(p.block.Entries), len(p.block.Bytes)/entryHeader))
-	err := p.block.Check(p.head, func(e queue.BlockEntry) error {
+// prove proves the block, and lists its entries that have an index. Their payloads
+// share its bytes.
+func (p *piece) prove() (entries []core.Entry, err error) {
+	entries = make([]core.Entry, 0, min(int(p.block.Entries), len(p.block.Bytes)/entryHeader))
+	p.proved, err = p.block.Prove(p.head, func(e queue.BlockEntry) error {
 		if e.Index != 0 {
-			entries = append(entries, core.Entry{Index: e.Index, More: e.More, Control: e.Note, Payload: e.Payload})
+			entries = append(entries, entryOf(e))
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: cycle %d: %w", errBlock, p.block.Cycle, err)
+		return nil, p.bad(err)
 	}
 	return entries, nil
+}
+
+// each shows visit the entries that have an index, each once it is proved.
+func (p *piece) each(visit func(core.Entry) error) error {
+	err := p.block.Check(p.head, func(e queue.BlockEntry) error {
+		if e.Index == 0 {
+			return nil
+		}
+		return visit(entryOf(e))
+	})
+	if errors.Is(err, queue.ErrBadBlock) {
+		return p.bad(err)
+	}
+	return err
+}
+
+func entryOf(e queue.BlockEntry) core.Entry {
+	return core.Entry{Index: e.Index, More: e.More, Control: e.Note, Payload: e.Payload, Check: e.Sum}
+}
+
+func (p *piece) bad(err error) error {
+	return fmt.Errorf("%w: cycle %d: %w", errBlock, p.block.Cycle, err)
+}
+
+// applyTo appends the block to the queue.
+func (p *piece) applyTo(q *queue.Queue) error {
+	if p.proved != nil {
+		return q.ApplyProved(p.proved)
+	}
+	return q.Apply(p.block)
 }
 
 // from cuts off what lies before an offset, which must be padding: a copy that
@@ -72,6 +103,7 @@ func (p *piece) from(off int64) error {
 		return err
 	}
 	b.Bytes, b.Offset = b.Bytes[off-b.Offset:], off
+	p.proved = nil
 	return nil
 }
 
@@ -87,6 +119,7 @@ func (p *piece) cutEnd() *queue.Block {
 		Cycle: b.Cycle, Offset: b.Offset + int64(n), Seq: b.Seq + b.Entries, End: true, Bytes: b.Bytes[n:],
 	}
 	b.Bytes, b.End = b.Bytes[:n], false
+	p.proved = nil
 	return end
 }
 
@@ -110,14 +143,14 @@ func cutHead(b []byte) (queue.CycleHead, []byte) {
 
 const pieceFixed = headBytes + 8 + 4 + 4 + 1 + 4
 
-// appendTo appends the encoding of a piece:
+// appendHead appends the encoding of a piece without its bytes:
 //
 //	0      28       36    40        44     45       49      77
-//	│ head │ offset │ seq │ entries │ ends │ length │ next? │ bytes ...
+//	│ head │ offset │ seq │ entries │ ends │ length │ next? │
 //
 // The head of the next cycle is there when the block ends its own. A head is cycle,
 // bytes, salt and time, of 4, 8, 8 and 8 bytes. All numbers are little endian.
-func (p *piece) appendTo(b []byte) []byte {
+func (p *piece) appendHead(b []byte) []byte {
 	le := binary.LittleEndian
 	b = appendHead(b, p.head)
 	b = le.AppendUint64(b, uint64(p.block.Offset))
@@ -132,14 +165,15 @@ func (p *piece) appendTo(b []byte) []byte {
 	if p.block.End {
 		b = appendHead(b, p.next)
 	}
-	return append(b, p.block.Bytes...)
+	return b
 }
 
-// cutPiece reads a piece off b; its bytes share b.
-func cutPiece(b []byte) (piece, []byte, error) {
+// cutPiece reads a piece off b, and its bytes off blocks, which it shares.
+func cutPiece(b, blocks []byte) (p piece, rest, restBlocks []byte, err error) {
 	le := binary.LittleEndian
-	var p piece
-	bad := func(why string) (piece, []byte, error) { return p, nil, fmt.Errorf("%w: %s", errBlock, why) }
+	bad := func(why string) (piece, []byte, []byte, error) {
+		return p, nil, nil, fmt.Errorf("%w: %s", errBlock, why)
+	}
 	if len(b) < pieceFixed {
 		return bad("it is cut")
 	}
@@ -159,9 +193,9 @@ func cutPiece(b []byte) (piece, []byte, error) {
 		}
 		p.next, b = cutHead(b)
 	}
-	if n > uint64(len(b)) {
+	if n > uint64(len(blocks)) {
 		return bad("it is cut")
 	}
-	p.block.Bytes = b[:n:n]
-	return p, b[n:], nil
+	p.block.Bytes = blocks[:n:n]
+	return p, b, blocks[n:], nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
+	"github.com/pawl-go/pawl/queue/replica/wire"
 )
 
 // sample is a queue with entries of all kinds over some cycles.
@@ -80,7 +81,7 @@ func TestWalkReadsWhatTailersRead(t *testing.T) {
 	tl := q.NewTailer(0)
 	defer tl.Close()
 	for _, p := range piecesOf(t, q, 700) {
-		entries, err := p.entries()
+		entries, err := p.prove()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,36 +106,51 @@ func TestWalkReadsWhatTailersRead(t *testing.T) {
 // bytes of a block is found.
 func TestPiecesComeThrough(t *testing.T) {
 	for _, p := range piecesOf(t, sample(t, 1), 2000) {
-		entries, err := p.entries()
+		entries, err := p.prove()
 		if err != nil || len(entries) == 0 {
 			continue // the end of a cycle by itself
 		}
-		m := &core.Message{Type: core.MsgUpdate, Epoch: core.Epoch{Number: 1, Host: 1}, Sum: 5, Entries: entries}
-		frame, err := appendMessage(nil, 3, m, []piece{p})
-		if err != nil {
-			t.Fatal(err)
-		}
-		body := frame[12:]
-		got, pieces, err := decodeMessage(body)
+		m := &core.Message{Type: core.MsgUpdate, Epoch: core.Epoch{Number: 1, Host: 1}, Sum: 5}
+		body, blocks := updateOf(t, m, []piece{p})
+		m.Entries = entries
+		got, pieces, err := decodeUpdate(body, blocks)
 		if err != nil || !reflect.DeepEqual(got, m) || len(pieces) != 1 || !samePiece(pieces[0], p) {
 			t.Fatalf("%+v %v", got, err)
 		}
-		bytesAt := len(body) - len(p.block.Bytes)
-		for k := 0; k < len(p.block.Bytes); k += 3 {
-			body[bytesAt+k] ^= 1 << (k % 8)
-			_, _, err := decodeMessage(body)
-			if err == nil {
+		for k := range blocks {
+			blocks[k] ^= 1 << (k % 8)
+			if _, _, err := decodeUpdate(body, blocks); err == nil {
 				t.Fatalf("bit %d of byte %d was flipped, and nobody has noticed", k%8, k)
 			}
-			body[bytesAt+k] ^= 1 << (k % 8)
+			blocks[k] ^= 1 << (k % 8)
 		}
-		for cut := range len(body) {
-			if _, _, err := decodeMessage(body[:cut]); err == nil && cut > 60 {
+		for cut := range body {
+			if _, _, err := decodeUpdate(body[:cut], blocks); err == nil {
 				t.Fatalf("cut at %d of %d, and nobody has noticed", cut, len(body))
+			}
+		}
+		for cut := range blocks {
+			if _, _, err := decodeUpdate(body, blocks[:cut]); err == nil {
+				t.Fatalf("blocks cut at %d of %d, and nobody has noticed", cut, len(blocks))
 			}
 		}
 		return
 	}
+}
+
+// updateOf is the body and the blocks of an update, as they are read off a connection.
+func updateOf(t testing.TB, m *core.Message, ps []piece) (body, blocks []byte) {
+	t.Helper()
+	b, err := appendUpdate(nil, 3, m, ps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := wire.NewReader(bytes.NewReader(b))
+	f, err := r.Next()
+	if err != nil || f.Type != wire.Update || f.Queue != 3 {
+		t.Fatalf("%+v %v", f, err)
+	}
+	return f.Body, f.Blocks
 }
 
 func samePiece(a, b piece) bool {
@@ -166,7 +182,7 @@ func TestChainAgreesWithItself(t *testing.T) {
 	var sum uint64
 	n := 0
 	for _, p := range piecesOf(t, q, 1<<20) {
-		entries, err := p.entries()
+		entries, err := p.prove()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +245,7 @@ func TestPromisesThatAreDamaged(t *testing.T) {
 }
 
 // updateBody is the body of an update with some messages.
-func updateBody(t testing.TB, texts ...string) []byte {
+func updateBody(t testing.TB, texts ...string) (body, blocks []byte) {
 	t.Helper()
 	q, err := queue.Open(t.TempDir(), queue.Config{CycleBytes: queue.MinCycleBytes})
 	if err != nil {
@@ -242,24 +258,18 @@ func updateBody(t testing.TB, texts ...string) []byte {
 		}
 	}
 	ps := piecesOf(t, q, 1<<20)
-	entries, err := ps[0].entries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	frame, err := appendMessage(nil, 0, &core.Message{Type: core.MsgUpdate, Entries: entries}, ps)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return frame[12:]
+	return updateOf(t, &core.Message{Type: core.MsgUpdate}, ps)
 }
 
-func FuzzDecodeMessage(f *testing.F) {
-	f.Add(updateBody(f, "one", "two"))
-	f.Add(updateBody(f, ""))
-	f.Add([]byte{})
-	f.Add(fmt.Appendf(nil, "%d", uint64(math.MaxUint64)))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		m, pieces, err := decodeMessage(bytes.Clone(b))
+func FuzzDecodeUpdate(f *testing.F) {
+	for _, texts := range [][]string{{"one", "two"}, {""}} {
+		body, blocks := updateBody(f, texts...)
+		f.Add(body, blocks)
+	}
+	f.Add([]byte{}, []byte{})
+	f.Add(fmt.Appendf(nil, "%d", uint64(math.MaxUint64)), []byte("x"))
+	f.Fuzz(func(t *testing.T, b, blocks []byte) {
+		m, pieces, err := decodeUpdate(bytes.Clone(b), bytes.Clone(blocks))
 		if err != nil {
 			return
 		}
@@ -267,7 +277,7 @@ func FuzzDecodeMessage(f *testing.F) {
 		for k := range pieces {
 			p := &pieces[k]
 			n += int(p.block.Entries)
-			if len(p.block.Bytes) > len(b) {
+			if len(p.block.Bytes) > len(blocks) {
 				t.Fatal("more bytes than there were")
 			}
 			_ = p.from(p.block.Offset + 16)

@@ -380,19 +380,16 @@ func readCycle(q *queue.Queue, cycle uint32, to queue.Index, at *cycleRecord) er
 			return nil
 		}
 		p := piece{head: head, block: b}
-		entries, err := p.entries()
-		if err != nil {
-			return fail(err)
-		}
-		for _, e := range entries {
+		err = p.each(func(e core.Entry) error {
 			if e.Index > to {
 				return nil
 			}
-			if err := at.take(e); err != nil {
-				return fail(err)
-			}
+			return at.take(e)
+		})
+		if err != nil {
+			return fail(err)
 		}
-		if b.End {
+		if b.End || b.Next() > to {
 			return nil
 		}
 	}

@@ -76,7 +76,7 @@ func (r *results) fail(err error) {
 func (q *Queue) Switch(ctx context.Context, to HostID) error {
 	c, err := q.results.begin()
 	if err == nil {
-		q.deliver(core.Switch{ID: c.id, Target: to}, nil, 0)
+		q.deliver(core.Switch{ID: c.id, Target: to})
 		err = q.result(ctx, c)
 	}
 	if err != nil {
@@ -99,7 +99,7 @@ func (q *Queue) takeOver(ctx context.Context, ev core.TakeOver) ([]HostHold, err
 	c, err := q.results.begin()
 	if err == nil {
 		ev.ID = c.id
-		q.deliver(ev, nil, 0)
+		q.deliver(ev)
 		err = q.result(ctx, c)
 	}
 	if err != nil {
@@ -119,7 +119,7 @@ func (q *Queue) result(ctx context.Context, c *command) error {
 	q.mu.Lock()
 	locked := q.mu.core.Admit()
 	q.mu.Unlock()
-	q.deliver(core.Cancel{ID: c.id}, nil, 0)
+	q.deliver(core.Cancel{ID: c.id})
 	if locked == nil {
 		return context.Cause(ctx)
 	}

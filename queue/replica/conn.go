@@ -39,7 +39,7 @@ type conn struct {
 
 	out struct {
 		sync.Mutex
-		frames  net.Buffers
+		frames  []*frame
 		bytes   int
 		answers int // bytes of answers since frames were taken last
 		closed  bool
@@ -78,15 +78,13 @@ func (c *conn) shared(do func(*Queue)) {
 	}
 }
 
-// send hands frames to the writer; it does not wait. On a connection that is gone
-// they are dropped.
-func (c *conn) send(frames ...[]byte) {
+// send hands a frame to the writer; it does not wait. On a connection that is gone
+// the frame is dropped.
+func (c *conn) send(f *frame) {
 	c.out.Lock()
 	if !c.out.closed {
-		for _, b := range frames {
-			c.out.frames = append(c.out.frames, b)
-			c.out.bytes += len(b)
-		}
+		c.out.frames = append(c.out.frames, f)
+		c.out.bytes += len(f.b)
 	}
 	c.out.Unlock()
 	select {
@@ -123,7 +121,8 @@ func (c *conn) close() {
 // write writes what is waiting, all of it at a time, until the connection ends.
 func (c *conn) write() {
 	_, encrypted := c.raw.(*tls.Conn)
-	var spare net.Buffers
+	var spare []*frame
+	var list [][]byte
 	for {
 		select {
 		case <-c.kick:
@@ -134,15 +133,23 @@ func (c *conn) write() {
 		frames, n := c.out.frames, c.out.bytes
 		c.out.frames, c.out.answers = spare[:0], 0
 		c.out.Unlock()
-		spare = frames
-		if encrypted { // a record for each frame would be many
-			frames = net.Buffers{bytes.Join(frames, nil)}
+		list = list[:0]
+		for _, f := range frames {
+			list = append(list, f.b)
 		}
-		if _, err := frames.WriteTo(c.raw); err != nil {
+		if encrypted && len(list) > 1 { // a record for each frame would be many
+			list = append(list[:0], bytes.Join(list, nil))
+		}
+		out := net.Buffers(list)
+		if _, err := out.WriteTo(c.raw); err != nil {
 			c.h.ended(c, err)
 			return
 		}
-		clear(spare)
+		for _, f := range frames {
+			f.done()
+		}
+		clear(frames)
+		spare = frames
 		c.out.Lock()
 		c.out.bytes -= n
 		c.out.room.Broadcast()
@@ -170,7 +177,7 @@ func (c *conn) take(f wire.Frame) error {
 		return nil
 	case wire.Refuse:
 		return fmt.Errorf("%w: %.200q", errRefused, f.Body)
-	case wire.Message, wire.Election, wire.Status:
+	case wire.Message, wire.Update, wire.Election, wire.Status:
 	default:
 		return fmt.Errorf("%w: %v in the middle", wire.ErrFrame, f.Type)
 	}
@@ -190,15 +197,29 @@ func (c *conn) take(f wire.Frame) error {
 		}
 		return nil
 	}
-	m, pieces, err := decodeMessage(ownBody(f.Body))
+	e, err := c.open(f)
 	if err != nil {
 		return err
 	}
 	c.delivering.Store(true)
-	q.deliver(core.Received{Peer: c.peer, Conn: c.id, Msg: m}, pieces, len(f.Body))
+	q.in.put(e)
 	c.delivering.Store(false)
 	c.heard.Store(true)
 	return nil
+}
+
+// open decodes a message. That of an update keeps the memory of the frame.
+func (c *conn) open(f wire.Frame) (e envelope, err error) {
+	var m *core.Message
+	e.bytes = len(f.Body) + len(f.Blocks)
+	if f.Type == wire.Message {
+		m, err = decodeMessage(f.Body)
+	} else {
+		m, e.pieces, err = decodeUpdate(f.Body, f.Blocks)
+		e.body = c.r.Own(spareBody())
+	}
+	e.event = core.Received{Peer: c.peer, Conn: c.id, Msg: m}
+	return e, err
 }
 
 // whyEnded is the reason for a report; empty when there is nothing to say.

@@ -64,12 +64,12 @@ func (q *Queue) send(e core.Send) {
 	if c == nil {
 		return
 	}
-	b, err := appendMessage(nil, c.numbers[q], e.Msg, nil)
-	if err != nil { // no message without entries is so long
+	f := newFrame()
+	if err := f.message(c.numbers[q], e.Msg); err != nil { // no message without entries is so long
 		q.event(Event{Kind: core.NoticeProtocol, Peer: e.Peer, Text: "a message cannot be sent", Err: err})
 		return
 	}
-	c.send(b)
+	c.send(f)
 }
 
 // answer turns the result of a change of the queue into the core's next event. A
@@ -122,7 +122,7 @@ func (q *Queue) applyPiece(p *piece) error {
 	}
 	end := p.cutEnd()
 	if len(p.block.Bytes) > 0 {
-		if err := inner.Apply(p.block); err != nil {
+		if err := p.applyTo(inner); err != nil {
 			return err
 		}
 	}

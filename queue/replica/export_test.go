@@ -7,7 +7,7 @@ import (
 )
 
 // AppendMessage appends the frame of a message that has no entries.
-func AppendMessage(b []byte, m *core.Message) ([]byte, error) { return appendMessage(b, 0, m, nil) }
+func AppendMessage(b []byte, m *core.Message) ([]byte, error) { return appendMessage(b, 0, m) }
 
 // DieInstead has the queues of a host do nothing more from the first effect on that
 // is answered with true. Kill the host then.

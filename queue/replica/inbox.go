@@ -14,12 +14,13 @@ const inboxBytes = 4 << 20
 type envelope struct {
 	event  core.Event
 	pieces []piece // of an update that was received
-	// Of a Streamed: the frames, which go out before the core hears of it, so
-	// that nothing overtakes them and no acknowledgement is ahead of it.
-	conn   *conn
-	frames [][]byte
-	bytes  int
-	life   uint64 // of the queue that the event is about; 0: of any
+	body   []byte  // the memory of the pieces
+	// Of a Streamed: the frame, which goes out before the core hears of it, so
+	// that nothing overtakes it and no acknowledgement is ahead of it.
+	conn  *conn
+	frame *frame
+	bytes int
+	life  uint64 // of the queue that the event is about; 0: of any
 }
 
 // inbox holds the events of a queue until its goroutine takes them.

@@ -80,7 +80,7 @@ func (q *Queue) keep() {
 			q.giveUp(err)
 			return
 		}
-		q.deliver(core.HardWritten{Seq: last.Seq}, nil, 0)
+		q.deliver(core.HardWritten{Seq: last.Seq})
 	}
 }
 
@@ -99,7 +99,7 @@ func (q *Queue) flush() {
 		}
 		// Any other error: the entry was set aside meanwhile, or the host closes.
 		// How far it really is, run asks the queue that is open then.
-		q.deliver(core.Flushed{}, nil, 0)
+		q.deliver(core.Flushed{})
 	}
 }
 
@@ -130,7 +130,7 @@ func (q *Queue) sumUp(job sumJob) {
 	case job.ask.Token != 0:
 		sum, err := q.chain.sumTo(inner, job.ask.Index)
 		q.tellReleased(inner, err)
-		q.deliver(core.SumIs{Token: job.ask.Token, Sum: sum, Err: err}, nil, 0)
+		q.deliver(core.SumIs{Token: job.ask.Token, Sum: sum, Err: err})
 	case job.released != 0:
 		if r, ok := q.chain.end(job.released); ok {
 			q.in.put(r.released(job.life))

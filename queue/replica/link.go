@@ -79,7 +79,7 @@ func (l *link) step(ev core.LinkEvent) {
 		case core.Dial:
 			l.h.owned.Go(l.dial)
 		case core.Beat:
-			c.send(heartbeat)
+			c.send(frameOf(heartbeat))
 		case core.Hang:
 			if c != nil && c.id == e.Conn {
 				l.h.tell.tell(Event{Kind: EventDown, Peer: l.peer.ID, Text: "the connection is dropped: " + e.Why})
@@ -87,10 +87,10 @@ func (l *link) step(ev core.LinkEvent) {
 				l.mu.up, l.mu.why = nil, "the connection was dropped: "+e.Why
 			}
 		case core.TellUp:
-			c.shared(func(q *Queue) { q.deliver(core.PeerUp{Peer: l.peer.ID, Conn: e.Conn}, nil, 0) })
+			c.shared(func(q *Queue) { q.deliver(core.PeerUp{Peer: l.peer.ID, Conn: e.Conn}) })
 		case core.TellDown:
 			for _, q := range l.h.queues {
-				q.deliver(core.PeerDown{Peer: l.peer.ID, Conn: e.Conn}, nil, 0)
+				q.deliver(core.PeerDown{Peer: l.peer.ID, Conn: e.Conn})
 			}
 		}
 	}

@@ -228,10 +228,8 @@ func (q *Queue) Name() string { return q.cfg.Name }
 // Dir is its directory at this host.
 func (q *Queue) Dir() string { return q.cfg.Dir }
 
-// deliver hands the core an event. One that counts bytes may wait for room.
-func (q *Queue) deliver(ev core.Event, pieces []piece, bytes int) {
-	q.in.put(envelope{event: ev, pieces: pieces, bytes: bytes})
-}
+// deliver hands the core an event.
+func (q *Queue) deliver(ev core.Event) { q.in.put(envelope{event: ev}) }
 
 // run owns the core.
 func (q *Queue) run() {
@@ -266,7 +264,7 @@ func (q *Queue) take(list []envelope) bool {
 			break
 		}
 		if e.conn != nil {
-			e.conn.send(e.frames...)
+			e.conn.send(e.frame)
 		}
 		switch e.event.(type) {
 		case core.Flushed:
@@ -279,6 +277,7 @@ func (q *Queue) take(list []envelope) bool {
 				q.step(e.event, e.pieces)
 			}
 		}
+		giveBody(e.body)
 	}
 	q.publish()
 	return q.mu.fail == nil
@@ -392,7 +391,7 @@ func (q *Queue) beginClose() {
 	q.mu.Lock()
 	q.mu.closing = true
 	q.mu.Unlock()
-	q.deliver(core.Close{}, nil, 0)
+	q.deliver(core.Close{})
 }
 
 // awaitClose waits until the core has closed, or cannot.

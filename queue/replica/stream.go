@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -52,56 +53,59 @@ func (s *stream) serve(job core.Stream) {
 	if c == nil || !c.awaitRoom() {
 		return // the core hears that the connection is gone
 	}
-	frame, through, sum, err := s.update(c, job)
+	f := newFrame()
+	through, sum, err := s.update(c, job, f)
 	if err != nil {
+		f.done()
 		s.leave()
 		s.q.tellReleased(s.inner, err)
-		s.q.deliver(core.StreamFailed{Peer: job.Peer, Stream: job.Stream, Err: err}, nil, 0)
+		s.q.deliver(core.StreamFailed{Peer: job.Peer, Stream: job.Stream, Err: err})
 		return
 	}
 	s.at = through
 	s.q.in.put(envelope{
-		event: core.Streamed{Peer: job.Peer, Stream: job.Stream, Through: through, Sum: sum},
-		conn:  c, frames: [][]byte{frame},
+		event: core.Streamed{Peer: job.Peer, Stream: job.Stream, Through: through, Sum: sum}, conn: c, frame: f,
 	})
 }
 
-// update makes the next update. It may go on behind what the core has asked for:
+// update makes f the next update. It may go on behind what the core has asked for:
 // run tells the core of all that was appended before it tells of this.
-func (s *stream) update(c *conn, job core.Stream) (frame []byte, through queue.Index, sum uint64, err error) {
+func (s *stream) update(c *conn, job core.Stream, f *frame) (through queue.Index, sum uint64, err error) {
 	s.seek(job.Prev)
 	var pieces []piece
 	for {
+		s.reader.ReadInto(f.room(job.MaxBytes))
 		b, ok, err := s.reader.TryNext(job.MaxBytes)
 		if err == nil && !ok {
 			err = fmt.Errorf("entry behind %s: %w", job.Prev, queue.ErrNotFound)
 		}
 		if err != nil {
-			return nil, 0, 0, err
+			return 0, 0, err
 		}
 		p, err := s.piece(b)
 		if err != nil {
-			return nil, 0, 0, err
+			return 0, 0, err
 		}
-		pieces = append(pieces, p)
 		if b.Entries == 0 { // the end of a cycle, or padding: it goes with what follows
-			last := &pieces[len(pieces)-1].block
-			last.Bytes = append([]byte(nil), last.Bytes...)
+			p.block.Bytes = bytes.Clone(b.Bytes)
+			pieces = append(pieces, p)
 			if len(pieces) == maxPieces {
-				return nil, 0, 0, errors.New("nothing but padding in many blocks")
+				return 0, 0, errors.New("nothing but padding in many blocks")
 			}
 			continue
 		}
-		entries, err := p.entries()
+		if b.Entries > core.MaxUpdateEntries {
+			return 0, 0, errTooMany
+		}
+		sum = job.Sum
+		err = p.each(func(e core.Entry) error {
+			sum, through = core.Chain(sum, e), e.Index
+			return nil
+		})
 		if err != nil {
-			return nil, 0, 0, err
+			return 0, 0, err
 		}
-		if len(entries) > core.MaxUpdateEntries {
-			return nil, 0, 0, errTooMany
-		}
-		m := job.Update(job.Prev, job.Sum, entries)
-		frame, err = appendMessage(make([]byte, 0, len(b.Bytes)+256), c.numbers[s.q], m, pieces)
-		return frame, entries[len(entries)-1].Index, m.Sum, err
+		return through, sum, f.update(c.numbers[s.q], job.UpdateTo(job.Prev, sum), append(pieces, p))
 	}
 }
 

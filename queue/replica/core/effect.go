@@ -132,9 +132,16 @@ func (s Stream) Update(prev queue.Index, sum uint64, entries []Entry) *Message {
 	for _, e := range entries {
 		sum = Chain(sum, e)
 	}
+	m := s.UpdateTo(prev, sum)
+	m.Entries = entries
+	return m
+}
+
+// UpdateTo is Update for entries that travel beside the message, given the running
+// checksum up to and with the last of them.
+func (s Stream) UpdateTo(prev queue.Index, sum uint64) *Message {
 	return &Message{
-		Type: MsgUpdate, Epoch: s.Epoch, Stream: s.Stream, Index: prev, Sum: sum,
-		Counted: s.Counted, Want: s.Want, Entries: entries,
+		Type: MsgUpdate, Epoch: s.Epoch, Stream: s.Stream, Index: prev, Sum: sum, Counted: s.Counted, Want: s.Want,
 	}
 }
 

@@ -17,6 +17,8 @@ type Entry struct {
 	// an index like any other.
 	Control bool
 	Payload []byte
+	// Check is the CRC32C of Payload, from who has it already; 0: it is not known.
+	Check uint32
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -25,7 +27,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // it returns that of everything up to e. The checksum of an empty history is 0.
 // It covers the index, the flags and the payload.
 func Chain(sum uint64, e Entry) uint64 {
-	x := sum ^ uint64(crc32.Checksum(e.Payload, castagnoli))<<32 ^ uint64(len(e.Payload))<<2
+	check := e.Check
+	if check == 0 {
+		check = crc32.Checksum(e.Payload, castagnoli)
+	}
+	x := sum ^ uint64(check)<<32 ^ uint64(len(e.Payload))<<2
 	if e.More {
 		x ^= 1
 	}

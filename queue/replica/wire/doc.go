@@ -9,6 +9,14 @@
 //	queue    position in the list of queues in the sender's Hello; 0 otherwise
 //	check    CRC32C of the eight bytes before it and of the body
 //
+// The body of an Update ends with blocks of a queue, which prove themselves, entry by
+// entry, and are not in the check:
+//
+//	update   0        4      5      6       8       12       16
+//	         │ length │ type │ zero │ queue │ check │ blocks │ body ... │ blocks ...
+//
+//	blocks   how many bytes of the frame, at its end, are blocks
+//
 // All numbers are little endian. The types, with the direction and the order in
 // which they come:
 //
@@ -17,6 +25,7 @@
 //	Proof      dialler ──► acceptor   that I know the secret
 //	Proof      dialler ◄── acceptor   the same; or Refuse
 //	Message    both ways              a message of core, for one queue
+//	Update     both ways              one that brings entries, in blocks
 //	Election   both ways              a message of package elect, for one queue
 //	Status     both ways              how does your queue stand; and the answer
 //	Heartbeat  both ways              nothing; sent in every interval

@@ -20,6 +20,7 @@ const (
 	Message
 	Election // of package elect
 	Status   // how a queue stands: asked or told
+	Update
 	typeEnd
 )
 
@@ -28,11 +29,13 @@ func (t Type) String() string {
 	if t == 0 || t >= typeEnd {
 		return fmt.Sprintf("frame %d", uint8(t))
 	}
-	return [...]string{"", "Hello", "Proof", "Refuse", "Heartbeat", "Message", "Election", "Status"}[t]
+	return [...]string{"", "Hello", "Proof", "Refuse", "Heartbeat", "Message", "Election", "Status", "Update"}[t]
 }
 
 const (
 	headerBytes = 12
+	// UpdateHeader is what lies before the body of an Update.
+	UpdateHeader = headerBytes + 4
 	// MaxBody bounds the body of a frame: the largest entry of a queue, and room
 	// for the message around it.
 	MaxBody = 1<<28 + 1<<16
@@ -49,11 +52,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // use any more.
 var ErrFrame = errors.New("bad frame")
 
-// Frame is one frame. Body is good until the next call of Reader.Next.
+// Frame is one frame. Body and Blocks are good until the next call of Reader.Next.
 type Frame struct {
-	Type  Type
-	Queue uint16
-	Body  []byte
+	Type   Type
+	Queue  uint16
+	Body   []byte
+	Blocks []byte // of an Update, behind Body: nobody has checked them
 }
 
 // Begin appends room for the header of a frame to b. Append the body behind it,
@@ -69,13 +73,36 @@ func Begin(b []byte) []byte { return append(b, make([]byte, headerBytes)...) }
 // ErrFrame when the body is longer than MaxBody.
 func End(b []byte, start int, t Type, queue uint16) ([]byte, error) {
 	h, body := b[start:start+headerBytes], b[start+headerBytes:]
-	if len(body) > MaxBody {
-		return b[:start], fmt.Errorf("write %v: %w: %d bytes, the limit is %d", t, ErrFrame, len(body), MaxBody)
+	if err := putHeader(h, len(body), t, queue); err != nil {
+		return b[:start], err
 	}
-	binary.LittleEndian.PutUint32(h, uint32(len(body)))
+	binary.LittleEndian.PutUint32(h[8:], checkOf(h, body))
+	return b, nil
+}
+
+// putHeader writes all of a header but the check.
+func putHeader(h []byte, length int, t Type, queue uint16) error {
+	if length > MaxBody {
+		return fmt.Errorf("write %v: %w: %d bytes, the limit is %d", t, ErrFrame, length, MaxBody)
+	}
+	binary.LittleEndian.PutUint32(h, uint32(length))
 	h[4], h[5] = byte(t), 0
 	binary.LittleEndian.PutUint16(h[6:], queue)
-	binary.LittleEndian.PutUint32(h[8:], checkOf(h, body))
+	return nil
+}
+
+// BeginUpdate is Begin for an Update: append its body and its blocks, and call
+// EndUpdate.
+func BeginUpdate(b []byte) []byte { return append(b, make([]byte, UpdateHeader)...) }
+
+// EndUpdate is End for an Update of which the last bytes are blocks, so many.
+func EndUpdate(b []byte, start, blocks int, queue uint16) ([]byte, error) {
+	h := b[start : start+headerBytes]
+	if err := putHeader(h, len(b)-start-headerBytes, Update, queue); err != nil {
+		return b[:start], err
+	}
+	binary.LittleEndian.PutUint32(b[start+headerBytes:], uint32(blocks))
+	binary.LittleEndian.PutUint32(h[8:], checkOf(h, b[start+headerBytes:len(b)-blocks]))
 	return b, nil
 }
 
@@ -123,11 +150,30 @@ func (r *Reader) Next() (Frame, error) {
 	if err := r.readBody(int(length)); err != nil {
 		return Frame{}, err
 	}
-	if checkOf(h, r.body) != binary.LittleEndian.Uint32(h[8:]) {
+	checked, skip := r.body, 0
+	if f.Type == Update {
+		skip = UpdateHeader - headerBytes
+		if len(r.body) < skip {
+			return Frame{}, fmt.Errorf("read %v: %w: it is cut", f.Type, ErrFrame)
+		}
+		blocks := binary.LittleEndian.Uint32(r.body)
+		if uint64(blocks) > uint64(len(r.body)-skip) {
+			return Frame{}, fmt.Errorf("read %v: %w: %d bytes of blocks", f.Type, ErrFrame, blocks)
+		}
+		checked, f.Blocks = r.body[:len(r.body)-int(blocks)], r.body[len(r.body)-int(blocks):]
+	}
+	if checkOf(h, checked) != binary.LittleEndian.Uint32(h[8:]) {
 		return Frame{}, fmt.Errorf("read %v: %w: it does not check", f.Type, ErrFrame)
 	}
-	f.Body = r.body
+	f.Body = checked[skip:]
 	return f, nil
+}
+
+// Own gives the memory of the last frame to the caller: what is read next has other
+// memory, that of spare if it is large enough. Nil is no spare.
+func (r *Reader) Own(spare []byte) (last []byte) {
+	last, r.body = r.body, spare
+	return last
 }
 
 // readBody fills the body, in steps so that a wild length costs nothing.

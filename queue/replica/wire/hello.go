@@ -11,7 +11,8 @@ import (
 )
 
 // Version is the version of what is spoken: of frames, of messages and of control
-// entries. Hosts of different versions refuse each other. Version 2 added Status.
+// entries. Hosts of different versions refuse each other. Version 2 added Status and
+// Update.
 const Version = 2
 
 const (

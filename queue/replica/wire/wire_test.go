@@ -29,7 +29,11 @@ func frames(t testing.TB, fs ...Frame) []byte {
 // A stream that is cut at any byte gives the whole frames before, and then says
 // that it was cut, or that it has ended where it did so between two frames.
 func TestStreamCutAtEveryByte(t *testing.T) {
-	all := []Frame{{Hello, 0, []byte("hello")}, {Heartbeat, 0, []byte{}}, {Message, 7, []byte(strings.Repeat("x", 40))}}
+	all := []Frame{
+		{Type: Hello, Body: []byte("hello")},
+		{Type: Heartbeat, Body: []byte{}},
+		{Type: Message, Queue: 7, Body: []byte(strings.Repeat("x", 40))},
+	}
 	stream := frames(t, all...)
 	ends := map[int]int{0: 0}
 	for k := range all {
@@ -61,13 +65,60 @@ func TestStreamCutAtEveryByte(t *testing.T) {
 
 // A bit that is flipped anywhere is found.
 func TestEveryBitIsChecked(t *testing.T) {
-	stream := frames(t, Frame{Message, 3, []byte("some payload")})
+	stream := frames(t, Frame{Type: Message, Queue: 3, Body: []byte("some payload")})
 	for bit := range 8 * len(stream) {
 		b := bytes.Clone(stream)
 		b[bit/8] ^= 1 << (bit % 8)
 		if f, err := NewReader(bytes.NewReader(b)).Next(); err == nil {
 			t.Errorf("bit %d flipped: read %+v", bit, f)
 		}
+	}
+}
+
+// An update is the same, but for its blocks, which prove themselves: they come as they
+// are. Whatever is claimed, Body and Blocks are bytes of the frame.
+func TestUpdateIsCheckedUpToItsBlocks(t *testing.T) {
+	const body, blocks = "which entries", "the entries as they lie in a file"
+	b := append(append(BeginUpdate([]byte("before")), body...), blocks...)
+	b, err := EndUpdate(b, len("before"), len(blocks), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := b[len("before"):]
+	for bit := range 8 * len(stream) {
+		b := bytes.Clone(stream)
+		b[bit/8] ^= 1 << (bit % 8)
+		f, err := NewReader(bytes.NewReader(b)).Next()
+		inBlocks := bit/8 >= len(stream)-len(blocks)
+		if inBlocks != (err == nil) {
+			t.Errorf("bit %d flipped: %v", bit, err)
+		}
+		if err == nil && (string(f.Body) != body || !bytes.Equal(f.Blocks, b[len(b)-len(blocks):]) || f.Queue != 3) {
+			t.Errorf("bit %d flipped: read %+v", bit, f)
+		}
+	}
+	if _, err := EndUpdate(make([]byte, UpdateHeader+MaxBody), 0, 0, 0); !errors.Is(err, ErrFrame) {
+		t.Errorf("writing too much: %v", err)
+	}
+}
+
+// What is owned stays as it is while the reader goes on.
+func TestOwnedBody(t *testing.T) {
+	r := NewReader(bytes.NewReader(frames(t, Frame{Type: Message, Body: []byte("first")}, Frame{Type: Message, Body: []byte("other")})))
+	f, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spare := make([]byte, 0, 100)
+	if own := r.Own(spare); string(own) != "first" {
+		t.Errorf("owned %q", own)
+	}
+	next, err := r.Next()
+	if err != nil || string(next.Body) != "other" || string(f.Body) != "first" {
+		t.Errorf("%q, then %q %v", f.Body, next.Body, err)
+	}
+	if &next.Body[0] != &spare[:1][0] {
+		t.Error("the spare memory is not used")
 	}
 }
 
@@ -113,7 +164,7 @@ func TestWildLengths(t *testing.T) {
 
 func TestLargeBody(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<18) // 4 MiB
-	r := NewReader(iotest.HalfReader(bytes.NewReader(frames(t, Frame{Message, 1, body}, Frame{Message, 1, []byte("x")}))))
+	r := NewReader(iotest.HalfReader(bytes.NewReader(frames(t, Frame{Type: Message, Body: body}, Frame{Type: Message, Body: []byte("x")}))))
 	r.Trust()
 	for _, want := range [][]byte{body, []byte("x")} {
 		f, err := r.Next()
@@ -189,7 +240,7 @@ func TestManyQueues(t *testing.T) {
 	for k := range MaxQueues {
 		g.Queues = append(g.Queues, fmt.Sprintf("a-queue-with-quite-a-long-name-%d", k))
 	}
-	f, err := NewReader(bytes.NewReader(frames(t, Frame{Hello, 0, encode(t, g)}))).Next()
+	f, err := NewReader(bytes.NewReader(frames(t, Frame{Type: Hello, Body: encode(t, g)}))).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,8 +276,8 @@ func TestProof(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	f.Add(frames(f, Frame{Hello, 0, encode(f, greeting(2, 1, 1))}, Frame{Heartbeat, 0, nil}))
-	f.Add(frames(f, Frame{Message, 3, (&core.Message{Type: core.MsgState, Config: 7}).AppendTo(nil)}))
+	f.Add(frames(f, Frame{Type: Hello, Body: encode(f, greeting(2, 1, 1))}, Frame{Type: Heartbeat}))
+	f.Add(frames(f, Frame{Type: Message, Queue: 3, Body: (&core.Message{Type: core.MsgState, Config: 7}).AppendTo(nil)}))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		r := NewReader(bytes.NewReader(stream))
 		var again []byte
