@@ -7,7 +7,7 @@ SEED   ?=
 ROUNDS ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo20 test mutants race lint fmt race20 soak soak-queue soak-mesh histories philosophers bench fuzz spec sim clean
+.PHONY: help demo demo20 test mutants race lint fmt race20 soak soak-queue soak-mesh histories philosophers shop bench fuzz spec sim clean
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ histories: ## what CLIENTS=8 are told over KILLS=1000 times kill -9 is lineariza
 
 philosophers: ## five of them, in JavaScript, MEALS=100 each, with KILLS=20 times kill -9, and a verdict; needs node and npm
 	$(GO) run ./examples/philosophers/cmd/philosophers $(if $(MEALS),--meals $(MEALS)) $(if $(filter file,$(origin KILLS)),,--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
+
+shop: ## a front in JavaScript, orders in Go, payments in Python: ORDERS=400 with KILLS=20 times kill -9, and a verdict; needs node and python3
+	$(GO) run ./examples/shop/cmd/shop $(if $(ORDERS),--orders $(ORDERS)) $(if $(filter file,$(origin KILLS)),,--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 
 sim: ## 10,000 random programs with failures, on virtual time and a simulated disk; SEED=42 tells of one program
 	$(GO) test ./internal/sim/program -count=1 -timeout 60m -v -run 'TestPrograms$$' $(if $(SEED),-seed $(SEED),-programs 10000)

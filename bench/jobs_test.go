@@ -91,7 +91,7 @@ func TestQueueSmoke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Figures) != 6*2+2+1 || len(r.Ratios) != 7 {
+	if len(r.Figures) != 6*2+2+3 || len(r.Ratios) != 7 {
 		t.Errorf("%+v", r)
 	}
 	for _, f := range r.Figures {

@@ -40,7 +40,7 @@ func Queue(ctx context.Context, o QueueOptions) (*rounds.Report, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	jobs := journals.Jobs([]journals.System{journals.Pawl(), journals.Bare()}, dir, o.Duration)
-	jobs = append(jobs, o.tailing(dir), o.opening(dir))
+	jobs = append(append(jobs, o.tailing(dir)), o.opening(dir)...)
 	r, err := rounds.Run(ctx, "queue, one host", jobs, o.Rounds, o.Progress)
 	if err != nil {
 		return nil, fmt.Errorf("bench queue: %w", err)
@@ -52,16 +52,15 @@ func quietQueue() queue.Config {
 	return queue.Config{Logger: slog.New(slog.DiscardHandler), FlushEvery: time.Hour}
 }
 
-// opening opens a queue of many cycles, made before the first round. Its P50 is the
-// time that opening takes; what is counted are cycles.
-func (o *QueueOptions) opening(dir string) rounds.Job {
+// opening opens a queue of many cycles, made before the first round, to append and to
+// read. P50 is the time that opening takes; what is counted are cycles.
+func (o *QueueOptions) opening(dir string) []rounds.Job {
 	dir = filepath.Join(dir, "cycles")
 	cfg := quietQueue()
 	cfg.CycleBytes = queue.MinCycleBytes
 	made := false
-	return rounds.Job{Name: "open", Sides: []rounds.Side{{
-		Name: fmt.Sprintf("%d cycles", o.Cycles),
-		Do: func(ctx context.Context) (f rounds.Figure, err error) {
+	job := func(name string, open func(string, queue.Config) (*queue.Queue, error)) rounds.Job {
+		side := rounds.Side{Name: fmt.Sprintf("%d cycles", o.Cycles), Do: func(ctx context.Context) (f rounds.Figure, err error) {
 			if !made {
 				if err := makeCycles(ctx, dir, cfg, o.Cycles); err != nil {
 					return f, err
@@ -69,7 +68,7 @@ func (o *QueueOptions) opening(dir string) rounds.Job {
 				made = true
 			}
 			begun, cpu := time.Now(), measure.CPU()
-			q, err := queue.Open(dir, cfg)
+			q, err := open(dir, cfg)
 			if err != nil {
 				return f, err
 			}
@@ -81,8 +80,10 @@ func (o *QueueOptions) opening(dir string) rounds.Job {
 			f.Ops, f.OpsPerS = int64(o.Cycles), float64(o.Cycles)/took.Seconds()
 			f.P50 = took.Seconds() * 1e6
 			return f, cmp.Or(err, q.Close())
-		},
-	}}}
+		}}
+		return rounds.Job{Name: name, Sides: []rounds.Side{side}}
+	}
+	return []rounds.Job{job("open-append", queue.Open), job("open-read", queue.OpenReader), job("open-only-read", queue.OpenReadOnly)}
 }
 
 func makeCycles(ctx context.Context, dir string, cfg queue.Config, n int) error {

@@ -8,5 +8,8 @@
 //
 // The tests of application_test.go play the runtime and need none: they pin what
 // the SDK answers to a runtime and asks of it. Those of suite_test.go run the cases
-// on pawl run, alone and across processes, and kill either of a pair.
+// on pawl run, alone and across processes, and kill either of a pair. Those of
+// defects_test.go show that KAR's defects are not ours (docs/sidecar.md has the table), those of
+// faults_test.go kill and stop the server, runtimes and applications, and hold what the
+// engine has traced meanwhile to the semantics (spec/check).
 package conformance

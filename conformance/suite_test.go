@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -161,18 +162,30 @@ func TestRetryWaitsForEveryNestedCall(t *testing.T) {
 // tell leaves a request and returns when it is durable.
 func tell(t *testing.T, app rig.App, path, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, app.KAR()+"/actor/"+path, strings.NewReader(body))
+	leave(t, app, "/actor/"+path, body, "async")
+}
+
+// leave makes a request that nobody waits for, or a promise, and returns what it is
+// acknowledged with.
+func leave(t *testing.T, app rig.App, path, body, pragma string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, app.KAR()+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/kar+json")
-	req.Header.Set("Pragma", "async")
+	req.Header.Set("Pragma", pragma)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusAccepted {
-		t.Fatalf("tell %s: %s", path, res.Status)
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if res.StatusCode != http.StatusAccepted {
+		t.Fatalf("%s %s: %s %s", pragma, path, res.Status, b)
+	}
+	return string(b)
 }

@@ -87,12 +87,15 @@ type Session interface {
 	// Finish records e and the outcome o in one record: the rules end,
 	// tail-other and tail-self. It delivers e's requests and the tail call, and
 	// answers whoever waits, before it returns. A late Finish (another step, an
-	// attempt that ended, an actor that moved) is refused with ErrFenced.
+	// attempt that ended, an actor that moved) is refused with ErrFenced. Of one
+	// that an operator has ended meanwhile the operator's outcome is recorded, and
+	// nothing of e, without an error: Handler.Cancel has been called by then.
 	Finish(by Attempt, e *Effects, o *Outcome) (Position, error)
 
 	// Park takes the place of a begin: by's request leaves the flow, whoever
 	// waits gets ErrParked with f as its cause, and it is kept, without return
-	// address, until an operator resumes, answers, skips or cancels it.
+	// address, until an operator resumes, answers, skips or cancels it. One that an
+	// operator has ended meanwhile ends with the operator's outcome instead.
 	Park(by Attempt, f *Failure) (Position, error)
 
 	// Postpone moves by's request to the end of the flow (PassWhileRetrying).

@@ -55,9 +55,11 @@ type Operator interface {
 	// is scheduled, parked or failed; else its never-begun descendants are
 	// cancelled and it ends when its code has returned. Force fences the running
 	// attempt (nothing it does counts from then on) and answers who waits at
-	// once; the actor stays locked until its code returns.
+	// once; the actor stays locked until its code returns. A cancel of what an
+	// operator is ending already changes nothing but, with force, the time.
 	Cancel(ctx context.Context, id ID, reason string, force bool) error
-	// Answer ends an invocation with an outcome, under the rules of Cancel.
+	// Answer ends an invocation with an outcome, under the rules of Cancel;
+	// ErrNotFound if an operator has given it one already.
 	Answer(ctx context.Context, id ID, o *Outcome) error
 	// Resume puts a parked or failed invocation at the end of the flow.
 	Resume(ctx context.Context, id ID) error

@@ -285,27 +285,40 @@ func manyCycles(t testing.TB, dir string, n int) {
 	}
 }
 
-// TestTenThousandCycles open in less than a second, for appending and for reading.
+// TestTenThousandCycles open in less than a second of processor time, to append and to
+// read. The time on the clock is logged: other programs of a machine may take their part.
 func TestTenThousandCycles(t *testing.T) {
 	dir := t.TempDir()
 	const n = 10_000
 	manyCycles(t, dir, n)
-	began := time.Now() //nolint:forbidigo // it is what is measured
-	q := mustOpen(t, dir, small())
-	took := time.Since(began) //nolint:forbidigo // it is what is measured
-	if q.Last() != NewIndex(n, 0) || q.First() != NewIndex(1, 0) {
-		t.Fatalf("First %s, Last %s", q.First(), q.Last())
-	}
-	if files, _, _ := usage(t, dir); files > 10 {
-		t.Errorf("%d files are open", files)
-	}
-	t.Logf("opened in %s", took)
-	if took > 4*time.Second { // the goal is one; machines of tests are busy
-		t.Errorf("opening took %s", took)
-	}
-	r := mustOpenReadOnly(t, dir)
-	if i, found, err := r.Search(func(i Index, _ []byte) int { return compareInt(int(i.Cycle()), 7777) }); i.Cycle() != 7777 || !found || err != nil {
-		t.Fatalf("search: %s %t %v", i, found, err)
+	for name, open := range map[string]func(string, Config) (*Queue, error){
+		"to append": Open, "to read": OpenReader, "read-only": OpenReadOnly,
+	} {
+		began := time.Now() //nolint:forbidigo // it is what is measured
+		before, _ := cpuTime()
+		q, err := open(dir, small())
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := cpuTime()
+		took, cost := time.Since(began), after-before //nolint:forbidigo // it is what is measured
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: opened in %s, %s of the processor", name, took, cost)
+		if cost > time.Second {
+			t.Errorf("%s: opening took %s of the processor", name, cost)
+		}
+		if q.Last() != NewIndex(n, 0) || q.First() != NewIndex(1, 0) {
+			t.Errorf("%s: First %s, Last %s", name, q.First(), q.Last())
+		}
+		if files, _, _ := usage(t, dir); files > 10 {
+			t.Errorf("%s: %d files are open", name, files)
+		}
+		if i, found, err := q.Search(func(i Index, _ []byte) int { return compareInt(int(i.Cycle()), 7777) }); i.Cycle() != 7777 || !found || err != nil {
+			t.Errorf("%s: search: %s %t %v", name, i, found, err)
+		}
+		mustClose(t, q)
 	}
 }
 

@@ -53,13 +53,20 @@ func tailCold(dir, arg string) error {
 		}
 		fmt.Fprintln(os.Stdout, string(p))
 	}
-	var ru syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {
+	cpu, err := cpuTime()
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(os.Stdout, time.Duration(ru.Utime.Nano()+ru.Stime.Nano()).Milliseconds())
+	fmt.Fprintln(os.Stdout, cpu.Milliseconds())
 	t.Close()
 	return q.Close()
+}
+
+// cpuTime is how long processors have worked for this process.
+func cpuTime() (time.Duration, error) {
+	var ru syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru)
+	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano()), err
 }
 
 // TestATailerOfAnotherProcessIsWoken from its cold sleep by the appender, in the

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // app is an application as an SDK would be: the test program in another role.
@@ -29,20 +31,53 @@ func application() {
 		runtime: "http://127.0.0.1:" + os.Getenv("KAR_RUNTIME_PORT"),
 		live:    map[string]bool{}, release: make(chan struct{}), holds: make(chan struct{}),
 	}
-	mux := http.NewServeMux()
-	const actor = "/kar/impl/v1/actor/{type}"
-	mux.HandleFunc("HEAD "+actor, func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("GET "+actor+"/{id}", a.activate)
-	mux.HandleFunc("DELETE "+actor+"/{id}", a.deactivate)
-	mux.HandleFunc("POST "+actor+"/{id}/{method}", a.invoke)
-	mux.HandleFunc("/", echo)
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	s := http.Server{Addr: "127.0.0.1:" + os.Getenv("KAR_APP_PORT"), Handler: mux, Protocols: &protocols} //nolint:gosec // a test
+	s := http.Server{Addr: "127.0.0.1:" + os.Getenv("KAR_APP_PORT"), Handler: a, Protocols: &protocols} //nolint:gosec // a test
 	fmt.Fprintln(os.Stdout, os.Getenv("KAR_RUNTIME_PORT"))
+	if os.Getenv("LATE") != "" {
+		a.listenLate()
+	}
 	fmt.Fprintln(os.Stderr, s.ListenAndServe())
 	os.Exit(9)
+}
+
+// ServeHTTP routes by the segments as they were written: a ServeMux would clean the
+// path, and so change ids.
+func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/kar/impl/v1/actor/")
+	seg := strings.Split(rest, "/")
+	for i, name := range []string{"type", "id", "method"}[:min(len(seg), 3)] {
+		value, err := url.PathUnescape(seg[i])
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.SetPathValue(name, value)
+	}
+	switch {
+	case !ok:
+		echo(w, r)
+	case r.Method == http.MethodHead && len(seg) == 1: // it hosts every type
+	case r.Method == http.MethodGet && len(seg) == 2:
+		a.activate(w, r)
+	case r.Method == http.MethodDelete && len(seg) == 2:
+		a.deactivate(w, r)
+	case r.Method == http.MethodPost && len(seg) == 3:
+		a.invoke(w, r)
+	default:
+		w.WriteHeader(http.StatusBadRequest)
+	}
+}
+
+// listenLate returns when the test lets it, by a state of an actor.
+func (a *app) listenLate() {
+	for {
+		if _, err := a.request("GET", "/kar/v1/actor/Thing/late/state/go", "", ""); err == nil {
+			return
+		}
+	}
 }
 
 // echo is the service.
@@ -121,11 +156,13 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 	}
 	value := func(v any, err error) {
 		w.Header().Set("Content-Type", "application/kar+json")
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
 		if err != nil {
-			_ = json.NewEncoder(w).Encode(map[string]any{"error": true, "message": err.Error()})
+			_ = e.Encode(map[string]any{"error": true, "message": err.Error()})
 			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"value": v})
+		_ = e.Encode(map[string]any{"value": v})
 	}
 	tail := func(t map[string]any) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"tailCall": true, "value": t})
@@ -187,6 +224,11 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 		a.held.Do(func() { close(a.holds) })
 		<-a.release
 		value("released", nil)
+	case "holdandkeep":
+		a.held.Do(func() { close(a.holds) })
+		<-a.release
+		_, err := a.request("PUT", state+"kept", `"released"`, "")
+		value(nil, err)
 	case "release":
 		a.once.Do(func() { close(a.release) })
 		w.WriteHeader(http.StatusNoContent)
@@ -216,6 +258,18 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 			os.Exit(7)
 		}
 		value("alive", nil)
+	case "dieanswering":
+		if _, err := a.request("GET", state+"died", "", ""); err == nil {
+			value("whole", nil)
+			return
+		}
+		_, _ = a.request("PUT", state+"died", "true", "")
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, `{"value":"half`)
+		_ = http.NewResponseController(w).Flush()
+		os.Exit(7)
+	case "stop": // until somebody wakes it
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	case "deactivated":
 		a.mu.Lock()
 		n := a.gone

@@ -86,7 +86,7 @@ func TestKilledRuntimeEndsCommand(t *testing.T) {
 }
 
 func TestKilledCommandEndsRuntime(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	_, answer := p.do("POST", thing+"a/call/pid", ``)
 	var pid int
 	if _, err := fmt.Sscanf(answer, `{"value":%d}`, &pid); err != nil {
@@ -99,7 +99,7 @@ func TestKilledCommandEndsRuntime(t *testing.T) {
 }
 
 func TestExitCodePasses(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	p.want("POST", thing+"a/call/die", ``, 202, `OK`, "Pragma", "async")
 	p.ends(7)
 }

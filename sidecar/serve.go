@@ -13,15 +13,16 @@ import (
 	"github.com/pawl-go/pawl/sidecar/kar"
 )
 
-// What a client may hold on to. Answers have no time limit: a call takes as
-// long as its method.
-const (
-	readHeaderTimeout = 10 * time.Second
-	readTimeout       = time.Minute
-	idleTimeout       = 5 * time.Minute
-	// maxStreams is large, since a nested call may be what an open one waits for.
-	maxStreams = 10_000
-)
+// timeouts say how long a client may take over the head of a request and over all of
+// it, and how long a connection may be idle. Answers have no time limit: a call takes
+// as long as its method.
+type timeouts struct{ header, body, idle time.Duration }
+
+var standardTimeouts = timeouts{header: 10 * time.Second, body: time.Minute, idle: 5 * time.Minute}
+
+// maxStreams bounds the concurrent requests of one HTTP/2 connection. It is large,
+// since a nested call may be what an open one waits for.
+const maxStreams = 10_000
 
 // serve answers the application: HTTP/1.1 and HTTP/2 without TLS on one port of
 // the loopback interface.
@@ -47,9 +48,9 @@ func (s *sidecar) serve(ctx context.Context) error {
 		Handler:           paths(s.kar, face, s.metrics()),
 		Protocols:         &protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		IdleTimeout:       idleTimeout,
+		ReadHeaderTimeout: s.cfg.timeouts.header,
+		ReadTimeout:       s.cfg.timeouts.body,
+		IdleTimeout:       s.cfg.timeouts.idle,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),

@@ -13,15 +13,10 @@ import (
 
 // two starts two pairs on one engine: the first hosts the actors and is the
 // service, the second hosts nothing.
-func two(t *testing.T, change func(*sidecar.Config)) (host, other *running) {
+func two(t *testing.T) (host, other *running) {
 	t.Helper()
 	url := "local:" + t.TempDir()
-	host = start(t, func(c *sidecar.Config) {
-		c.Engine = url
-		if change != nil {
-			change(c)
-		}
-	})
+	host = start(t, func(c *sidecar.Config) { c.Engine = url })
 	other = start(t, func(c *sidecar.Config) { c.Engine, c.Actors, c.Service = url, nil, "" })
 	return host, other
 }
@@ -45,7 +40,7 @@ func (p *running) until(verb, path, want string) {
 // A promise is an invocation, and any component may wait for it: also for one that a
 // method has made, which waits itself.
 func TestPromiseIsAwaitedElsewhere(t *testing.T) {
-	host, other := two(t, nil)
+	host, other := two(t)
 	for _, x := range []struct{ made, awaited *running }{{host, other}, {other, host}} {
 		s, id := x.made.do("POST", thing+"a/call/self", ``, "Pragma", "promise")
 		if s != 202 {
@@ -79,7 +74,7 @@ func TestPromiseIsAwaitedElsewhere(t *testing.T) {
 
 // An actor is deleted where it is, whoever is asked.
 func TestDeleteElsewhere(t *testing.T) {
-	host, other := two(t, nil)
+	host, other := two(t)
 	other.want("POST", thing+"d/call/count", ``, 200, `{"value":1}`)
 	other.want("POST", thing+"d/call/count", ``, 200, `{"value":2}`)
 	other.want("DELETE", thing+"d", ``, 202, `OK`)
@@ -91,7 +86,7 @@ func TestDeleteElsewhere(t *testing.T) {
 // Every actor that is in memory is listed, with state or without, wherever it is; and
 // those with state that are in nobody's memory.
 func TestActorsAreListed(t *testing.T) {
-	host, other := two(t, nil)
+	host, other := two(t)
 	host.want("GET", "/kar/v1/system/information/sidecar_actors", ``, 200, `{}`)
 	other.want("POST", thing+"b/call/self", ``, 200, `{"value":"b"}`)
 	other.want("PUT", thing+"a/state/k", `1`, 201, ``)
@@ -156,7 +151,7 @@ func TestBusyActor(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	p.want("POST", thing+"a/call/echo", `[1]`, 200, `{"value":[1]}`)
 	p.want("POST", thing+"a/call/missing", ``, 404, `no method missing`)
 	p.want("GET", "/kar/v1/service/echo/call/x/y?q=1", ``, 203, `GET /x/y?q=1 `)

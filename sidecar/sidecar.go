@@ -54,6 +54,8 @@ type Config struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Logger         *slog.Logger
+
+	timeouts timeouts // of clients; tests make them short
 }
 
 func (c *Config) validate() error {
@@ -90,6 +92,9 @@ func (c *Config) validate() error {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.timeouts == (timeouts{}) {
+		c.timeouts = standardTimeouts
 	}
 	return nil
 }
@@ -132,7 +137,7 @@ func Run(ctx context.Context, cfg Config) (code int, err error) {
 	case <-s.comp.Fenced():
 		s.child.Kill()
 		s.stop(false)
-		return s.child.Wait(), fmt.Errorf("run %s: the other components have declared this one failed: %w", cfg.App, engine.ErrFenced)
+		return s.child.Wait(), fmt.Errorf("run %s: the engine has given this component up (its server has ended, or has heard nothing of it for too long); start it again: %w", cfg.App, engine.ErrFenced)
 	case <-ctx.Done():
 	case <-s.shutdown:
 		if grace := s.grace.Load(); grace > 0 {

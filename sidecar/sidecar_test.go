@@ -23,6 +23,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv("PAWL_TEST_ROLE") {
 	case "app":
 		application()
+	case "raw":
+		raw()
 	case "runtime":
 		lone()
 	}
@@ -58,7 +60,7 @@ func config(t *testing.T, ready string) sidecar.Config {
 }
 
 // start runs a pair until the end of the test.
-func start(t *testing.T, change func(*sidecar.Config)) *running {
+func start(t *testing.T, changes ...func(*sidecar.Config)) *running {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -66,7 +68,7 @@ func start(t *testing.T, change func(*sidecar.Config)) *running {
 	}
 	cfg := config(t, "stdout")
 	cfg.Stdout = w
-	if change != nil {
+	for _, change := range changes {
 		change(&cfg)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -139,7 +141,7 @@ func TestCalls(t *testing.T) {
 }
 
 func TestRubbish(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	for _, method := range []string{"rubbish", "badtail"} {
 		if s, b := p.do("POST", thing+"a/call/"+method, ``); s != 500 || !strings.Contains(b, "the application answered") {
 			t.Errorf("%s: %d %q", method, s, b)
@@ -156,7 +158,7 @@ func TestRubbish(t *testing.T) {
 }
 
 func TestNesting(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	p.want("POST", thing+"a/call/reenter", `["b"]`, 200, `{"value":"a/b/a"}`)
 	p.want("POST", thing+"a/call/parallel", `[20]`, 200, `{"value":20}`)
 	p.want("POST", thing+"a/call/promised", `[]`, 200, `{"value":"b"}`)
@@ -175,7 +177,7 @@ func TestNesting(t *testing.T) {
 }
 
 func TestTails(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	p.want("POST", thing+"a/call/tailself", `[]`, 200, `{"value":"a after tail"}`)
 	p.want("POST", thing+"a/call/tailother", `[]`, 200, `{"value":"z after tail"}`)
 	p.want("POST", thing+"a/call/tailrelease", `[]`, 200, `{"value":"a after tail"}`)
@@ -183,7 +185,7 @@ func TestTails(t *testing.T) {
 }
 
 func TestPromises(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	s, id := p.do("POST", thing+"a/call/self", ``, "Pragma", "promise")
 	if s != 202 {
 		t.Fatalf("promise: %d %q", s, id)
@@ -199,7 +201,7 @@ func TestPromises(t *testing.T) {
 }
 
 func TestState(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	s := thing + "s/state"
 	p.want("PUT", s+"/k", `1`, 201, ``)
 	p.want("PUT", s+"/k", `2`, 204, ``)
@@ -238,7 +240,7 @@ func TestState(t *testing.T) {
 }
 
 func TestReminders(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	r := thing + "r/reminders"
 	p.want("PUT", r+"/one", `{"path":"/keep","targetTime":"2100-01-01T00:00:00Z","period":"1m30s","data":["x"]}`, 204, ``)
 	p.want("PUT", r+"/one", `{"path":"/keep","targetTime":"2100-01-01T00:00:00Z","period":"1m30s","data":["x"]}`, 200, `OK`)
@@ -261,7 +263,7 @@ func TestReminders(t *testing.T) {
 }
 
 func TestServices(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	p.want("PUT", "/kar/v1/service/echo/call/a%2Fb/c?q=1", `body`, 203, `PUT /a%2Fb/c?q=1 body`)
 	r, err := http.NewRequestWithContext(t.Context(), "GET", p.base+"/kar/v1/service/echo/call/x", bytes.NewReader(nil))
 	if err != nil {
@@ -279,7 +281,7 @@ func TestServices(t *testing.T) {
 }
 
 func TestSystem(t *testing.T) {
-	p := start(t, nil)
+	p := start(t)
 	p.want("GET", "/kar/v1/system/health", ``, 200, `Peachy Keen!`)
 	if s, b := p.do("GET", "/kar/v1/system/information/sidecars", ``); s != 200 || !strings.Contains(b, `{"actors":["Thing"],"services":["echo"]}`) {
 		t.Errorf("sidecars: %d %s", s, b)

@@ -20,6 +20,8 @@ import (
 	"github.com/pawl-go/pawl/engine/local"
 	"github.com/pawl-go/pawl/engine/remote"
 	"github.com/pawl-go/pawl/internal/runtime"
+	"github.com/pawl-go/pawl/internal/socket"
+	"github.com/pawl-go/pawl/internal/tlsfiles"
 	"github.com/pawl-go/pawl/internal/v1"
 )
 
@@ -27,7 +29,9 @@ import (
 type serveCLI struct {
 	*cli
 	data, listen, app, durability, trace string
-	tokenFile, cert, key                 string
+	tokenFile                            string
+	own                                  tlsfiles.Pair
+	clients                              string
 	heartbeat, grace                     time.Duration
 	log                                  *slog.Logger
 }
@@ -40,7 +44,7 @@ func (c *cli) serveCommand() *cobra.Command {
 		Long: `Host the engine in a data directory for several processes.
 
 Processes of this machine reach it as pawl:DIR, over a socket of their owner's;
-others as pawl://HOST:PORT, with a token. /v1 answers at both places, too.`,
+others as pawl://HOST:PORT, with a token, TLS or both. /v1 answers at both places, too.`,
 		Example: `  pawl serve --app shop
   pawl run --app shop --actors Cart --engine pawl:./data -- node cart.js`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
@@ -51,8 +55,9 @@ others as pawl://HOST:PORT, with a token. /v1 answers at both places, too.`,
 	f.StringVar(&s.app, "app", "main", "name of the application")
 	f.StringVar(&s.durability, "durability", "disk", "when a record counts: process or disk")
 	f.StringVar(&s.tokenFile, "token-file", "", "a file with the token for TCP; default $PAWL_TOKEN")
-	f.StringVar(&s.cert, "tls-cert", "", "with TLS: the file of the certificate")
-	f.StringVar(&s.key, "tls-key", "", "with TLS: the file of its key")
+	f.StringVar(&s.own.Cert, "tls-cert", "", "with TLS: the file of the certificate")
+	f.StringVar(&s.own.Key, "tls-key", "", "with TLS: the file of its key")
+	f.StringVar(&s.clients, "client-ca", "", "with mutual TLS: the file of who signs the clients' certificates")
 	f.StringVar(&s.trace, "trace", "", "a file for a trace of all that happens")
 	f.DurationVar(&s.heartbeat, "heartbeat-timeout", 3*time.Second, "silence after which a component is failed")
 	f.DurationVar(&s.grace, "grace", 250*time.Millisecond, "how long a component whose connection ended may take to come back")
@@ -104,26 +109,23 @@ func (s *serveCLI) token() (string, error) {
 	return token, nil
 }
 
-// listenTCP listens, on loopback only unless there is a token.
+// listenTCP listens, on loopback only unless there is a token or mutual TLS.
 func (s *serveCLI) listenTCP(ctx context.Context, token string) (net.Listener, error) {
-	if (s.cert == "") != (s.key == "") {
-		return nil, usagef("--tls-cert and --tls-key go together")
+	cfg, err := tlsfiles.Server(s.own, tlsfiles.Authority(s.clients))
+	if err != nil {
+		return nil, usagef("--tls-cert, --tls-key and --client-ca: %v", err)
 	}
 	if s.listen == "" {
 		return nil, nil
 	}
-	l, err := v1.ListenTCP(ctx, s.listen, token != "")
+	l, err := v1.ListenTCP(ctx, s.listen, token != "" || s.clients != "")
 	if err != nil {
 		return nil, &failure{exit: v1.ExitFailed, text: "--listen: " + err.Error()}
 	}
-	if s.cert == "" {
+	if cfg == nil {
 		return l, nil
 	}
-	pair, err := tls.LoadX509KeyPair(s.cert, s.key)
-	if err != nil {
-		return nil, errors.Join(usagef("--tls-cert and --tls-key: %v", err), l.Close())
-	}
-	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}), nil
+	return tls.NewListener(l, cfg), nil
 }
 
 // open opens the embedded engine.
@@ -140,22 +142,14 @@ func (s *serveCLI) open(ctx context.Context) (remote.Host, error) {
 	return eng.(remote.Host), nil
 }
 
-// serveSocket offers the engine at the socket in the directory. What a dead
-// server left there is replaced: this process alone has the directory open.
+// serveSocket offers the engine at the socket in the directory.
 func (s *serveCLI) serveSocket(ctx context.Context, server *remote.Server) error {
-	path := filepath.Join(s.data, remote.SocketName)
-	if fi, err := os.Lstat(path); err == nil && fi.Mode().Type() == os.ModeSocket {
-		if err := os.Remove(path); err != nil {
-			return err
-		}
-	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "unix", path)
+	l, err := socket.Listen(ctx, filepath.Join(s.data, remote.SocketName))
 	if err != nil {
 		return err
 	}
 	server.Serve(l, "")
-	return os.Chmod(path, 0o600) // the directory is the owner's only, from its beginning
+	return nil
 }
 
 // face serves /v1, as a component that hosts nothing, and waits for the end.

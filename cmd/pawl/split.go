@@ -46,9 +46,9 @@ func (s *splitter) accept() {
 
 func (s *splitter) sort(c net.Conn) {
 	r := bufio.NewReader(c)
-	_ = c.SetReadDeadline(time.Now().Add(firstByte))
+	_ = c.SetDeadline(time.Now().Add(firstByte)) // over TLS the handshake comes first
 	b, err := r.Peek(1)
-	_ = c.SetReadDeadline(time.Time{})
+	_ = c.SetDeadline(time.Time{})
 	to := s.http
 	switch {
 	case err != nil:

@@ -84,6 +84,13 @@ class Peer {
     return 'no error'
   }
 
+  // once calls another when it is tried first, and never again.
+  async once (child, gate) {
+    if (await actor.state.get(this, 'called')) return 'tried again'
+    await actor.state.set(this, 'called', true)
+    return actor.call(this, actor.proxy('Slow', child), 'run', child, gate)
+  }
+
   async root (to) { return actor.rootCall(actor.proxy('Echo', to), 'value', 'root') }
 }
 
@@ -94,6 +101,21 @@ class Slow {
     if (gate) await pass(gate)
     await note(name, 'end')
     return name
+  }
+
+  // keep writes which process it is, when the test lets it, and tells what became
+  // of that.
+  async keep (name, gate) {
+    await note(name, process.pid)
+    await pass(gate)
+    try {
+      await actor.state.set(this, 'by', process.pid)
+    } catch (err) {
+      await note(name + '/refused', process.pid)
+      throw err
+    }
+    await note(name + '/kept', process.pid)
+    return process.pid
   }
 
   // parent calls two others at the same time, and is killed in between.

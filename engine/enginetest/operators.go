@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -250,6 +251,49 @@ var operators = []test{
 		if got := n.Ask("C/c", "get", ""); got != "" {
 			w.Errorf("state is %q", got)
 		}
+	}},
+	{"the first decision about what runs stands", func(w *World) {
+		w.On("A.hold", func(s *Scene) runtime.Result { s.Pass("hold"); return value("held") })
+		n := w.Node()
+		p := n.Start("A/a", "hold", "")
+		w.Hear("at hold")
+		op := n.Session().Operator()
+		if err := op.Answer(w.ctx, p.ID(), &engine.Outcome{Value: []byte("by hand")}); err != nil {
+			w.Fatal(err)
+		}
+		if err := op.Answer(w.ctx, p.ID(), &engine.Outcome{Value: []byte("again")}); !errors.Is(err, engine.ErrNotFound) {
+			w.Errorf("a second answer: %v", err)
+		}
+		if err := op.Cancel(w.ctx, p.ID(), "", false); err != nil {
+			w.Errorf("a cancel of what ends already: %v", err)
+		}
+		w.Open("hold")
+		if got := w.Wait(p); got != "by hand" {
+			w.Errorf("got %q", got)
+		}
+	}},
+	{"cancel goes down to what has never begun, though who called it runs", func(w *World) {
+		w.On("A.hold", func(s *Scene) runtime.Result { s.Pass("hold"); return value("") })
+		w.On("A.leaf", func(s *Scene) runtime.Result { s.Say("leaf"); return value("") })
+		w.On("B.middle", func(s *Scene) runtime.Result { return value("got " + s.Call("A/a", "leaf", "")) })
+		w.On("M.main", func(s *Scene) runtime.Result { return value(s.Call("B/b", "middle", "")) })
+		n := w.Node()
+		n.Tell("A/a", "hold", "")
+		w.Hear("at hold")
+		p := n.Start("M/m", "main", "")
+		op := n.Session().Operator()
+		w.Until(func() bool {
+			st, err := op.Stats(w.ctx)
+			return err == nil && st.Pending == 4
+		})
+		if err := op.Cancel(w.ctx, p.ID(), "", false); err != nil {
+			w.Fatal(err)
+		}
+		if got := w.Wait(p); got != "!canceled" {
+			w.Errorf("got %q", got)
+		}
+		w.Open("hold")
+		w.Times("leaf", 0)
 	}},
 	{"cancel by force: answered at once, the lock kept until the code returns", func(w *World) {
 		w.On("A.hold", func(s *Scene) runtime.Result { s.Pass("hold"); s.Say("held"); return value("") })

@@ -22,6 +22,25 @@ type Disk struct {
 	// and what is held back on the disk and given up when that is full, so that
 	// a write of the store's that must not fail has room.
 	Buffer, Cache, Ballast int64
+
+	// Admit is asked before each record, with no room taken yet: its error is that
+	// of the record's append. Nil admits all. A simulation fills the disk with it at
+	// any record, which a journal that takes room by the cycle does at few.
+	Admit func() error
+}
+
+// admitted is a journal that asks before each record.
+type admitted struct {
+	journal
+	admit func() error
+}
+
+// Append implements journal.
+func (a admitted) Append(p []byte) (queue.Index, error) {
+	if err := a.admit(); err != nil {
+		return 0, err
+	}
+	return a.journal.Append(p)
 }
 
 func osDisk() Disk {

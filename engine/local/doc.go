@@ -17,7 +17,8 @@
 //	retain, retain_bytes   how long ended invocations are kept, for duplicates
 //	              and for looking back: up to a time or a size, whichever is less
 //	trace         a file into which all that happens is recorded, to be checked or
-//	              looked at (package trace); off by default
+//	              looked at (package trace); off by default. Hosts with copies share one, in
+//	              which the source writes; it must have ended before the next one takes over
 //
 // # How it works
 //

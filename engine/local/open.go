@@ -194,6 +194,9 @@ func (e *Engine) openJournal(ctx context.Context) error {
 		if err == nil {
 			e.log = q
 		}
+		if err == nil && s.disk.Admit != nil {
+			e.log = admitted{q, s.disk.Admit}
+		}
 		return err
 	}
 	c, err := openCopied(ctx, s, dir, cfg)
@@ -226,8 +229,14 @@ func (e *Engine) recover(ctx context.Context) (err error) {
 		return err
 	}
 	if e.copied != nil {
+		from := marker
 		if marker, err = e.follow(ctx, marker); err != nil {
 			return err
+		}
+		if e.trace != nil {
+			if err := e.continueTrace(from); err != nil {
+				return err
+			}
 		}
 	}
 	return e.replay(marker)

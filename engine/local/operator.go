@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -97,6 +98,14 @@ func (e *Engine) endByOperator(p *pending, out *engine.Outcome, force bool) (at 
 		at, err = e.conclude(p, out, flagOperator)
 		return at, nil, err
 	}
+	if p.ending != nil { // the first decision stands
+		if out.Failure == nil || out.Failure.Code != string(engine.ErrCanceled) {
+			return 0, nil, decided(p)
+		}
+		if out = p.ending; !force {
+			return engine.Position(e.last.Load()), p.gone, nil
+		}
+	}
 	e.cancelCallees(p)
 	host, req := p.host, p.req
 	if host == nil || host.gone {
@@ -126,6 +135,14 @@ func (e *Engine) endByOperator(p *pending, out *engine.Outcome, force bool) (at 
 		p.gone = make(chan struct{})
 	}
 	return at, p.gone, nil
+}
+
+// decided is the error of an answer for what has an operator's outcome already.
+func decided(p *pending) error {
+	return &engine.Error{
+		Code: engine.ErrNotFound, Invocation: p.req.ID.String(),
+		Err: errors.New("it is no longer to be answered: an operator has given it an outcome, recorded when its code has returned"),
+	}
 }
 
 // cancelCallees cancels the descendants of p that have never begun. mu is held.

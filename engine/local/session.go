@@ -315,10 +315,23 @@ func (e *Engine) logFailed(p *pending, x *ending) {
 // Park implements engine.Session.
 func (s *session) Park(by engine.Attempt, fail *engine.Failure) (engine.Position, error) {
 	when := s.e.set.Now()
+	var x *ending // an operator was first
 	return s.change("park", by, func(w *encoder, p *pending) error {
-		w.parked(by.ID, fail, when)
+		if p.ending == nil {
+			w.parked(by.ID, fail, when)
+			return nil
+		}
+		x = &ending{id: by.ID, step: by.Step, o: p.ending, ended: when, flags: flagOperator, finger: p.finger}
+		w.outcome(opOutcome, x)
+		w.patch(p.asked, x.flags)
 		return nil
-	}, func(p *pending, at engine.Position) { s.e.mu.f.park(p, fail, when, at) })
+	}, func(p *pending, at engine.Position) {
+		if x != nil {
+			s.e.mu.f.outcome(p, x, at)
+			return
+		}
+		s.e.mu.f.park(p, fail, when, at)
+	})
 }
 
 // Postpone implements engine.Session.

@@ -28,6 +28,8 @@ func openTrace(s *settings) (*tracer, error) {
 		return &tracer{Recorder: s.Trace}, nil
 	case s.traceFile == "":
 		return nil, nil
+	case s.copies.on: // until it takes over
+		return &tracer{Recorder: &standbyTrace{}}, nil
 	}
 	w, err := trace.Create(s.traceFile)
 	if err != nil {
@@ -291,11 +293,12 @@ func (e *Engine) traceReplayed(b []byte, at engine.Position) error {
 	return e.trace.record(e.mu.f, b, at, maker{replayed: true})
 }
 
-// traceable refuses a trace that lacks records which are not replayed, those
-// up to marker.
+// traceable refuses a trace that lacks records which are not replayed: those up to
+// marker, of a checkpoint or applied as a standby.
 func (t *tracer) traceable(marker engine.Position) error {
 	if seen := t.Seen(); uint64(marker) > seen {
-		return fmt.Errorf("the trace ends at record %v, and the data have a checkpoint at %v: begin a trace with fresh data, or continue the one that the data have",
+		return fmt.Errorf("the trace ends at record %v, and what the data were at %v is all that is left of the records up to there: "+
+			"begin a trace with fresh data, or continue the one that the data have; hosts with copies share one file",
 			queue.Index(seen), queue.Index(marker))
 	}
 	return nil

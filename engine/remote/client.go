@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +18,8 @@ import (
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/remote/wire"
 	"github.com/pawl-go/pawl/engine/trace"
+	"github.com/pawl-go/pawl/internal/socket"
+	"github.com/pawl-go/pawl/internal/tlsfiles"
 )
 
 // SocketName is the name of the socket for components in a data directory that
@@ -106,6 +107,8 @@ func (c *Client) parameters(u *url.URL) error {
 		return err
 	}
 	c.token = os.Getenv("PAWL_TOKEN")
+	var authority tlsfiles.Authority
+	var own tlsfiles.Pair
 	for name := range q {
 		v := q.Get(name)
 		switch name {
@@ -115,44 +118,30 @@ func (c *Client) parameters(u *url.URL) error {
 				return fmt.Errorf("parameter token_file: %w", err)
 			}
 			c.token = strings.TrimSpace(string(b))
-		case "tls_ca":
-			b, err := os.ReadFile(v)
-			if err != nil {
-				return fmt.Errorf("parameter tls_ca: %w", err)
-			}
-			c.secure().RootCAs = x509.NewCertPool()
-			if !c.tls.RootCAs.AppendCertsFromPEM(b) {
-				return fmt.Errorf("parameter tls_ca: no certificate in %s", v)
-			}
-		case "tls_cert":
-			pair, err := tls.LoadX509KeyPair(v, q.Get("tls_key"))
-			if err != nil {
-				return fmt.Errorf("parameters tls_cert and tls_key: %w", err)
-			}
-			c.secure().Certificates = []tls.Certificate{pair}
-		case "tls_key":
+		case "ca":
+			authority = tlsfiles.Authority(v)
+		case "cert":
+			own.Cert = v
+		case "key":
+			own.Key = v
 		default:
-			return fmt.Errorf("unknown parameter %q (there are: tls_ca, tls_cert, tls_key, token_file)", name)
+			return fmt.Errorf("unknown parameter %q (there are: ca, cert, key, token_file)", name)
 		}
 	}
-	if c.tls != nil {
-		if c.network != "tcp" {
-			return errors.New("TLS on a socket of this machine: leave the parameters tls_* out")
-		}
-		host, _, err := net.SplitHostPort(c.addr)
-		if err != nil {
-			return err
-		}
-		c.tls.ServerName = host
-	}
-	return nil
+	return c.secure(authority, own)
 }
 
-func (c *Client) secure() *tls.Config {
-	if c.tls == nil {
-		c.tls = &tls.Config{MinVersion: tls.VersionTLS13}
+// secure prepares TLS, if it is asked for.
+func (c *Client) secure(authority tlsfiles.Authority, own tlsfiles.Pair) error {
+	host, _, _ := net.SplitHostPort(c.addr)
+	var err error
+	if c.tls, err = tlsfiles.Client(host, authority, own); err != nil {
+		return fmt.Errorf("parameters ca, cert and key: %w", err)
 	}
-	return c.tls
+	if c.tls != nil && c.network != "tcp" {
+		return errors.New("TLS on a socket of this machine: leave the parameters ca, cert and key out")
+	}
+	return nil
 }
 
 // greet connects, says hello and reads the answer.
@@ -180,6 +169,9 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	defer cancel()
 	if c.tls != nil {
 		return (&tls.Dialer{Config: c.tls}).DialContext(ctx, c.network, c.addr)
+	}
+	if c.network == "unix" {
+		return socket.Dial(ctx, c.addr)
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, c.network, c.addr)

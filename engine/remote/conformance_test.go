@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-go/pawl/engine/enginetest"
 	"github.com/pawl-go/pawl/engine/local/localtest"
 	"github.com/pawl-go/pawl/engine/remote"
+	"github.com/pawl-go/pawl/internal/socket"
 )
 
 // harness is a local engine behind a server: enginetest.Harness.
@@ -61,35 +62,46 @@ func (h *harness) connect(t *testing.T, eng engine.Engine) engine.Engine {
 // serve offers an engine until the test ends, and gives the URL.
 func serve(t *testing.T, eng engine.Engine, network string, cfg remote.ServerConfig) (*remote.Server, string) {
 	t.Helper()
+	if network == "unix" {
+		return serveIn(t, t.TempDir(), eng, cfg)
+	}
 	s, err := remote.NewServer(eng.(remote.Host), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	var lc net.ListenConfig
-	if network == "tcp" {
-		l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Serve(l, "secret")
-		file := filepath.Join(t.TempDir(), "token")
-		if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return s, "pawl://" + l.Addr().String() + "?token_file=" + file
-	}
-	dir, err := os.MkdirTemp("", "pawl") //nolint:usetesting // a socket's path is short, a test's directory is not
+	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	l, err := lc.Listen(context.Background(), "unix", filepath.Join(dir, remote.SocketName))
+	s.Serve(l, "secret")
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s, "pawl://" + l.Addr().String() + "?token_file=" + file
+}
+
+// serveIn offers an engine at the socket in dir until the test ends.
+func serveIn(t *testing.T, dir string, eng engine.Engine, cfg remote.ServerConfig) (*remote.Server, string) {
+	t.Helper()
+	s, err := remote.NewServer(eng.(remote.Host), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, listen(t, s, dir)
+}
+
+func listen(t *testing.T, s *remote.Server, dir string) (url string) {
+	t.Helper()
+	l, err := socket.Listen(t.Context(), filepath.Join(dir, remote.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Serve(l, "")
-	return s, "pawl:" + dir
+	return "pawl:" + dir
 }
 
 // TestConformance holds the engine, as components elsewhere see it, to the suite

@@ -8,7 +8,8 @@
 //	pawl://host:7070        a server over TCP
 //
 //	token_file              a file with the server's token; default: PAWL_TOKEN of the environment
-//	tls_ca, tls_cert, tls_key   with TLS: who signs the server's certificate, and one's own
+//	ca          with TLS: the file of who signs the server's certificate; "system": whom the machine trusts
+//	cert, key   with mutual TLS: the files of one's own certificate and its key
 //
 // # How it works
 //

@@ -2,6 +2,7 @@ package flights
 
 import (
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 
 	"github.com/pawl-go/pawl/examples/internal/crash"
@@ -9,10 +10,12 @@ import (
 )
 
 // On three hosts, whichever works is killed, and another goes on: each is the source
-// once, the first one too that was killed comes back, and nothing is lost or doubled.
+// once, the first one too that was killed comes back, nothing is lost or doubled, and the
+// semantics allow all that the three have done.
 func TestNothingIsLostOrDoubledOnHosts(t *testing.T) {
 	const flights, kills = 400, 2
-	three, err := hosts.New(t.Context(), t.TempDir())
+	dir := t.TempDir()
+	three, err := hosts.New(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +24,7 @@ func TestNothingIsLostOrDoubledOnHosts(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	run := crash.Run{Job: crash.Job{Rate: 800}, Kills: kills, Seed: rand.Uint64(), Next: three.Next}
+	run := crash.Run{Job: crash.Job{Rate: 800, Trace: filepath.Join(dir, "trace.jsonl")}, Kills: kills, Seed: rand.Uint64(), Next: three.Next}
 	t.Logf("seed %d", run.Seed)
 	result, err := Run(t.Context(), run, flights)
 	if err != nil {
@@ -41,11 +44,18 @@ func TestNothingIsLostOrDoubledOnHosts(t *testing.T) {
 	if resumed == 0 {
 		t.Error("no flight was resumed: the kills hit nothing")
 	}
-	v, err := Audit(t.Context(), three.Engine(run.Job), flights)
+	v, err := Audit(t.Context(), three.Job(run.Job).Engine(), flights)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range v.Differences {
 		t.Error(d)
+	}
+	found, err := run.Job.CheckTrace()
+	if err != nil {
+		t.Error(err)
+	}
+	if lives := kills + 2; found.Lives != lives { // the audit is one
+		t.Errorf("the trace is of %d lives, want %d", found.Lives, lives)
 	}
 }

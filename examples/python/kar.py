@@ -71,14 +71,24 @@ class Actor:
         """Leaves a request behind; it is durable when this returns."""
         tell(kind, id, method, *args, session=self.session)
 
-    def state(self, key, default=None):
-        """Reads a value of the actor's durable state."""
-        status, body = runtime("GET", f"{self._path()}/state/{segment(key)}")
+    def state(self, key, default=None, entry=None):
+        """Reads a value of the actor's durable state, or an entry of a map in it."""
+        path = f"{self._path()}/state/{segment(key)}"
+        status, body = runtime("GET", path if entry is None else f"{path}/{segment(entry)}")
         return default if status == 404 else json.loads(body)
+
+    def entries(self, key):
+        """Reads a map of the state as a whole."""
+        _, body = runtime("POST", f"{self._path()}/state/{segment(key)}", '{"op": "get"}')
+        return json.loads(body)
 
     def set_state(self, key, value):
         """Writes one; it is durable when this returns."""
         runtime("PUT", f"{self._path()}/state/{segment(key)}", json.dumps(value))
+
+    def change(self, values, maps=None):
+        """Writes values and entries of maps, all in one step."""
+        runtime("POST", f"{self._path()}/state", json.dumps({"updates": values, "submapupdates": maps or {}}))
 
     def _path(self):
         return f"/actor/{segment(type(self)._kind())}/{segment(self.id)}"

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-go/pawl/examples/counter"
 	"github.com/pawl-go/pawl/examples/flights"
 	"github.com/pawl-go/pawl/examples/internal/crash"
+	"github.com/pawl-go/pawl/examples/internal/hosts"
 )
 
 // workload is an example as the soak runs it.
@@ -23,12 +24,13 @@ type workload struct {
 	rate    int // units a second
 	run     func(ctx context.Context, r crash.Run, units int) (*crash.Result, error)
 	audit   func(ctx context.Context, job crash.Job, units int) ([]string, error)
+	alone   bool // it keeps something outside of its engine, which only one host has
 }
 
 var workloads = []workload{
 	{name: "flights", perKill: 50, rate: 1500, run: flights.Run, audit: auditFlights},
 	{name: "bank", perKill: 150, rate: 4000, run: bank.Run, audit: auditBank},
-	{name: "counter", perKill: 100, rate: 2500, run: counter.Run, audit: auditCounter},
+	{name: "counter", perKill: 100, rate: 2500, run: counter.Run, audit: auditCounter, alone: true},
 }
 
 // tunings are the engine's parameters of a round: as they come, and with so
@@ -109,9 +111,9 @@ func (s soak) run(ctx context.Context) (*summary, error) {
 func (s soak) rounds() []round {
 	var all []round
 	for _, tuning := range tunings {
-		for _, durability := range []string{"process", "disk"} {
+		for _, durability := range []string{"process", "disk", "replicated"} {
 			for _, w := range workloads {
-				if s.wants(w.name, durability, tuning) {
+				if s.wants(w.name, durability, tuning) && !(w.alone && durability == "replicated") {
 					all = append(all, round{work: w, durability: durability, tuning: tuning})
 				}
 			}
@@ -150,30 +152,49 @@ func (r round) do(ctx context.Context, sum *summary) (*crash.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := crash.Job{Dir: filepath.Join(top, r.work.name), Durability: r.durability, Tuning: r.tuning, Rate: r.work.rate}
-	if r.trace {
-		job.Trace = filepath.Join(top, "trace.jsonl")
-	}
-	units := r.work.perKill * r.kills
-	result, err := r.work.run(ctx, crash.Run{Job: job, Kills: r.kills, Seed: r.seed, Early: 0.15}, units)
-	var differences []string
-	if err == nil {
-		differences, err = r.work.audit(ctx, job, units)
-	}
-	if err == nil && len(differences) > 0 {
-		err = errors.New(strings.Join(differences[:min(10, len(differences))], "; "))
-	}
-	if err == nil && len(result.Kills) == 0 {
-		err = errors.New("no kill landed")
-	}
-	if err == nil && r.trace {
-		err = sum.checkTrace(job)
-	}
+	result, err := r.doIn(ctx, top, sum)
 	if err != nil {
 		return result, fmt.Errorf("%w\n  data kept in %s; again: go run ./examples/soak --app %s --durability %s --journal %s --seed %d --kills %d --round %d",
 			err, top, r.work.name, r.durability, r.size(), r.seed, r.kills, r.kills)
 	}
 	return result, os.RemoveAll(top)
+}
+
+// doIn does the round with its data in a directory that is there.
+func (r round) doIn(ctx context.Context, top string, sum *summary) (result *crash.Result, err error) {
+	job := crash.Job{Dir: filepath.Join(top, r.work.name), Durability: r.durability, Tuning: r.tuning, Rate: r.work.rate}
+	if r.trace {
+		job.Trace = filepath.Join(top, "trace.jsonl")
+	}
+	run := crash.Run{Job: job, Kills: r.kills, Seed: r.seed, Early: 0.15}
+	last := func() crash.Job { return job }
+	if r.durability == "replicated" {
+		three, newErr := hosts.New(ctx, top)
+		if newErr != nil {
+			return nil, newErr
+		}
+		defer func() { err = errors.Join(err, three.Close()) }()
+		run.Next, last = three.Next, func() crash.Job { return three.Job(job) }
+		// A source that dies before anybody has its epoch has not been one: the one
+		// before it may go on by itself, and need not be who is asked to.
+		run.Early = 0
+	}
+	units := r.work.perKill * r.kills
+	if result, err = r.work.run(ctx, run, units); err != nil {
+		return result, err
+	}
+	differences, err := r.work.audit(ctx, last(), units)
+	switch {
+	case err != nil:
+		return result, err
+	case len(differences) > 0:
+		return result, errors.New(strings.Join(differences[:min(10, len(differences))], "; "))
+	case len(result.Kills) == 0:
+		return result, errors.New("no kill landed")
+	case r.trace:
+		return result, sum.checkTrace(job)
+	}
+	return result, nil
 }
 
 func (s *summary) checkTrace(job crash.Job) error {

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 
 // The soak's short form: make soak is the long one.
 func TestSoak(t *testing.T) {
-	s := soak{kills: 36, round: 3, seed: rand.Uint64(), trace: true, tell: func(line string) { t.Log(line) }}
+	s := soak{kills: 48, round: 3, seed: rand.Uint64(), trace: true, tell: func(line string) { t.Log(line) }}
 	t.Logf("seed %d", s.seed)
 	sum, err := s.run(t.Context())
 	if err != nil {
@@ -25,7 +25,7 @@ func TestSoak(t *testing.T) {
 	if sum.events == 0 {
 		t.Error("no trace was checked")
 	}
-	if sum.kills < 36 || sum.inFlight == 0 || sum.resumed == 0 {
+	if sum.kills < 48 || sum.inFlight == 0 || sum.resumed == 0 {
 		t.Errorf("%d kills hit %d units in flight, and %d flights were flown again: too little to say anything",
 			sum.kills, sum.inFlight, sum.resumed)
 	}

@@ -73,12 +73,26 @@ func Root(t testing.TB) string {
 // NPM is stage.NPM, for a test: it fails, or is skipped, where that fails.
 func NPM(t testing.TB, dir string) {
 	t.Helper()
-	if os.Getenv("PAWL_SKIP_NODE") != "" && os.Getenv("CI") == "" {
-		t.Skip("PAWL_SKIP_NODE is set: what runs on node is not tested")
-	}
+	skipNode(t)
 	if err := stage.NPM(t.Context(), dir); err != nil {
 		t.Fatalf("%v\nInstall nodejs and npm, with a registry that npm reaches, or set PAWL_SKIP_NODE=1 "+
 			"to leave the tests out that need them.", err)
+	}
+}
+
+// Node fails the test, or skips it, where there is no node.
+func Node(t testing.TB) {
+	t.Helper()
+	skipNode(t)
+	if err := stage.Node(t.Context()); err != nil {
+		t.Fatalf("%v\nInstall nodejs, or set PAWL_SKIP_NODE=1 to leave the tests out that need it.", err)
+	}
+}
+
+func skipNode(t testing.TB) {
+	t.Helper()
+	if os.Getenv("PAWL_SKIP_NODE") != "" && os.Getenv("CI") == "" {
+		t.Skip("PAWL_SKIP_NODE is set: what runs on node is not tested")
 	}
 }
 

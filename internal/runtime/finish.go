@@ -69,6 +69,11 @@ func (c *Component) record(inv *Invocation, o *engine.Outcome, discard, spoiled 
 		if c.trace != nil {
 			inv.traceKind(trace.Gone)
 		}
+	} else if inv.e.cancel.Load() != nil {
+		// An operator may have been first: then nothing of it was recorded. What is
+		// recorded is in the engine, whatever it is.
+		inv.discard()
+		spoiled = true
 	} else if inv.inst != nil && !discard {
 		inv.inst.Recorded()
 	}

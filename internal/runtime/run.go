@@ -35,6 +35,9 @@ func (c *Component) run(e *entry) *entry {
 		return c.unable(e, f)
 	case inv == nil:
 		return c.abandon(e)
+	case e.cancel.Load() != nil: // while the beginning was recorded
+		inv.close(errEnded)
+		return c.refuse(e)
 	}
 	if c.trace != nil {
 		inv.traceBegin()

@@ -43,6 +43,14 @@ func Build(ctx context.Context, dir, pkg string) (string, error) {
 // Pawl builds the command pawl into dir and returns its path.
 func Pawl(ctx context.Context, dir string) (string, error) { return Build(ctx, dir, "./cmd/pawl") }
 
+// Node says whether there is a node.
+func Node(ctx context.Context) error {
+	if err := run(ctx, "", "node", "--version"); err != nil {
+		return fmt.Errorf("node 18 or newer is needed: %w", err)
+	}
+	return nil
+}
+
 var installs sync.Mutex
 
 // NPM makes sure that what dir/package-lock.json names is installed in
@@ -50,9 +58,8 @@ var installs sync.Mutex
 func NPM(ctx context.Context, dir string) error {
 	installs.Lock()
 	defer installs.Unlock()
-	needs := func(err error) error { return fmt.Errorf("node 18 or newer and npm are needed: %w", err) }
-	if err := run(ctx, dir, "node", "--version"); err != nil {
-		return needs(err)
+	if err := Node(ctx); err != nil {
+		return err
 	}
 	lock, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
 	if err != nil {
@@ -63,7 +70,7 @@ func NPM(ctx context.Context, dir string) error {
 		return nil
 	}
 	if err := run(ctx, dir, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund"); err != nil {
-		return needs(err)
+		return fmt.Errorf("npm is needed: %w", err)
 	}
 	return os.WriteFile(stamp, lock, 0o600)
 }

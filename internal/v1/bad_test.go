@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/socket"
 	v1 "github.com/pawl-go/pawl/internal/v1"
 )
 
@@ -72,7 +73,7 @@ func TestBrokenConnections(t *testing.T) {
 		"", "POST", "POST /v1/types HTTP/1.1\r\n", "rubbish\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n",
 		"POST /v1/actors/Account/a/call/Deposit HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n12",
 	} {
-		c, err := v1.Dial(t.Context(), path)
+		c, err := socket.Dial(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestBrokenConnections(t *testing.T) {
 		_ = c.Close()
 	}
 	// One that closes its half after the request still gets its answer.
-	c, err := v1.Dial(t.Context(), path)
+	c, err := socket.Dial(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

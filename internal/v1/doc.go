@@ -30,7 +30,6 @@
 // with what is recorded; a method that runs meanwhile may still come between.
 //
 // [Handler] is the face over a [Runtime]; [Server] serves it; [Protect] asks for a
-// token, without which [ListenTCP] keeps to loopback; [Listen] opens
-// the socket in a data directory, and [Dial] reaches it. Package client is the
-// other end.
+// token, without which [ListenTCP] keeps to loopback; [ServeShared]
+// serves at the socket in a data directory. Package client is the other end.
 package v1

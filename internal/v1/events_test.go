@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/socket"
 	v1 "github.com/pawl-go/pawl/internal/v1"
 	"github.com/pawl-go/pawl/internal/v1/client"
 )
@@ -294,7 +295,7 @@ func TestManyStreams(t *testing.T) {
 func TestClientThatDoesNotRead(t *testing.T) {
 	dir := shortDir(t)
 	do, c := boxesIn(t, dir)
-	conn, err := v1.Dial(t.Context(), filepath.Join(dir, v1.SocketName))
+	conn, err := socket.Dial(t.Context(), filepath.Join(dir, v1.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}

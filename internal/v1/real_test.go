@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/pawl-go/pawl"
+	"github.com/pawl-go/pawl/internal/socket"
 	v1 "github.com/pawl-go/pawl/internal/v1"
 	"github.com/pawl-go/pawl/internal/v1/client"
 )
@@ -63,7 +64,7 @@ func boxesIn(t *testing.T, dir string) (func(status int, method, path, body stri
 		t.Fatal(err)
 	}
 	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return v1.Dial(ctx, filepath.Join(dir, v1.SocketName))
+		return socket.Dial(ctx, filepath.Join(dir, v1.SocketName))
 	}}
 	c, err := client.Open(dir)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,9 +60,6 @@ func TestSocket(t *testing.T) {
 			if err != nil || fi.Mode().Perm() != 0o600 {
 				t.Errorf("mode %v, %v", fi.Mode(), err)
 			}
-			if _, err := v1.Listen(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "another process answers") {
-				t.Errorf("a second listener: %v", err)
-			}
 		})
 	}
 }
@@ -75,53 +71,6 @@ func shortDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
-}
-
-func TestStaleSocketIsReplaced(t *testing.T) {
-	for name, dir := range map[string]string{"short": shortDir(t), "long": deep(t)} {
-		t.Run(name, func(t *testing.T) {
-			l, err := v1.Listen(t.Context(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			abandon(t, l, filepath.Join(dir, v1.SocketName))
-			f := newFake()
-			if err := start(t, dir, f).Ready(t.Context(), time.Minute); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// abandon closes l as the death of its process would: the socket stays.
-func abandon(t *testing.T, l net.Listener, path string) {
-	t.Helper()
-	kept := path + ".kept"
-	if err := os.Link(path, kept); err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	if err := os.Rename(kept, path); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestListenRefusesAFile(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, v1.SocketName), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := v1.Listen(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "not a socket") {
-		t.Error(err)
-	}
-}
-
-func TestNoWayIsShortEnough(t *testing.T) {
-	dir := deep(t)
-	t.Setenv("TMPDIR", deep(t))
-	if _, err := v1.Listen(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "shorter data directory") {
-		t.Error(err)
-	}
 }
 
 func TestCloseEndsLongPolls(t *testing.T) {

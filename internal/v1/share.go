@@ -6,7 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/pawl-go/pawl/internal/socket"
 )
+
+// SocketName is the name of the socket in a data directory.
+const SocketName = "pawl.sock"
 
 // sharings are the open sockets of this process, by data directory.
 var sharings struct {
@@ -49,7 +54,7 @@ func ServeShared(ctx context.Context, dir string, cfg Config) (func() error, err
 		s.mu.Unlock()
 		return func() error { return s.leave(dir, h) }, nil
 	}
-	l, err := Listen(ctx, dir)
+	l, err := socket.Listen(ctx, filepath.Join(dir, SocketName))
 	if err != nil {
 		return nil, err
 	}

@@ -115,6 +115,42 @@ func TestFailedFlushEndsTheReplica(t *testing.T) {
 	delete(c.hosts, 1)
 }
 
+// TestFailedFlushAtASink ends its replica: it acknowledges nothing that is not on its
+// disk, the others go on, and it has everything once it has started again.
+func TestFailedFlushAtASink(t *testing.T) {
+	disks := map[replica.HostID]*memfs.FS{1: memfs.New(), 2: memfs.New(), 3: memfs.New()}
+	c := newCluster(t, 3, func(cfg *replica.Config) {
+		fast(cfg)
+		cfg.Queues[0].Replica.FlushToCount = true
+		cfg.Queues[0].Queue.FS = disks[cfg.Self]
+	})
+	c.openAll()
+	c.awaitSource(1)
+	before := c.append(1, "before")
+	c.awaitAll(before)
+	c.awaitCopying(1, 3)
+	disks[3].FailSync(func(string) error { return errors.New("the disk is gone") })
+	last := c.append(1, "without host 3")
+	e, err := c.events.await(c.ctx(), kind(replica.EventFailed))
+	if err != nil || !strings.Contains(e.Err.Error(), "the disk is gone") {
+		t.Fatalf("%+v %v", e, err)
+	}
+	c.await(1, "misses host 3", func(s replica.Stats) bool { return s.Sinks[1].State == "down" && s.Counted >= last })
+	if s := c.queue(3).Stats(); s.Failed == "" || s.Flushed > before {
+		t.Fatalf("%+v", s)
+	}
+	var failed *replica.FailedError
+	if err := c.hosts[3].Close(); !errors.As(err, &failed) {
+		t.Fatalf("close: %v", err)
+	}
+	delete(c.hosts, 3)
+	disks[3].FailSync(nil)
+	c.open(3)
+	if ms := c.same(c.append(1, "after")); len(ms) != 3 {
+		t.Fatalf("%v", ms)
+	}
+}
+
 // TestPowerCut: all hosts go down at once, with FlushToCount; what counted is there.
 func TestPowerCut(t *testing.T) {
 	seed := rand.Uint64()

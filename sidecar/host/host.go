@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -205,6 +206,10 @@ func (h *Host) broken(inv *runtime.Invocation, err error) *engine.Failure {
 	case <-h.died:
 		<-inv.Done()
 	case <-time.After(deathNotice):
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) { // nothing has run
+		return engine.Fail(engine.ErrUnavailable,
+			fmt.Sprintf("the application does not listen at %s (KAR_APP_PORT); it had %v to begin", h.cfg.Address, h.cfg.Patience))
 	}
 	h.metrics.broken.Inc()
 	return &engine.Failure{Code: "broken_answer", Message: "the application broke off its answer: " + rootOf(err).Error()}

@@ -1,6 +1,7 @@
 package kar
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,8 +108,8 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, rest string) err
 
 func (h *Handler) actor(w http.ResponseWriter, r *http.Request, a engine.Actor, seg []string) error {
 	switch {
-	case a.Type == "":
-		return refuse(http.StatusBadRequest, "the type of the actor is empty")
+	case a.Type == "" || a.ID == "":
+		return refuse(http.StatusBadRequest, "the type or the id of the actor is empty")
 	case len(seg) == 0 && r.Method == http.MethodDelete:
 		return h.forget(w, r, a)
 	case len(seg) == 0:
@@ -189,11 +190,13 @@ func raw(w http.ResponseWriter, contentType string, b []byte) error {
 }
 
 func object(w http.ResponseWriter, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // values are given back as they were set
+	if err := e.Encode(v); err != nil {
 		return err
 	}
-	return raw(w, "application/json", b)
+	return raw(w, "application/json", bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
 }
 
 // body reads the body whatever its content type, and lets the answer take as

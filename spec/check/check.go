@@ -97,6 +97,7 @@ type Checker struct {
 	kept      map[spec.ID]spec.Message // failed tells
 	rests     map[spec.ID]uint64       // the record on which the next attempt rests
 	newestOf  map[string]uint64        // the newest record of an actor's state or outcomes
+	decided   map[spec.ID]bool         // an operator has given their outcome
 	outcomes  map[spec.ID]outcome      // final ones, and what those got who waited for a parked one
 
 	atOnce         bool   // a record counts when it is made
@@ -121,6 +122,7 @@ func New(o Options) *Checker {
 		kept:      map[spec.ID]spec.Message{},
 		rests:     map[spec.ID]uint64{},
 		newestOf:  map[string]uint64{},
+		decided:   map[spec.ID]bool{},
 		outcomes:  map[spec.ID]outcome{},
 	}
 }

@@ -35,6 +35,9 @@ func (c *Checker) outcome(e *trace.Event) error {
 	if err := c.end(e, v); err != nil {
 		return err
 	}
+	if e.Operator {
+		put(c, c.decided, id, true)
+	}
 	if e.Kept {
 		was.Sender, was.Attempts, was.InPlace = spec.Attempt{}, 0, false
 		put(c, c.kept, id, was)
@@ -124,10 +127,23 @@ func (c *Checker) endIdle(e *trace.Event, v spec.Value) error {
 		return c.s.Refuse(id, v)
 	case e.Operator || q != nil && q.Decided:
 		return c.s.Answer(id, v)
+	case e.Code == "canceled" && c.belowDecided(id):
+		return c.s.Refuse(id, v) // an operator's cancel goes down to what has never begun
 	case e.Code == "canceled":
 		return c.s.Cancel(id)
 	}
 	return edge("an outcome of %s, of which no attempt runs", id)
+}
+
+// belowDecided reports whether an operator has ended, or is to end, an invocation
+// in whose service id was called.
+func (c *Checker) belowDecided(id spec.ID) bool {
+	for id = c.caller[id]; id != ""; id = c.caller[id] {
+		if c.decided[id] {
+			return true
+		}
+	}
+	return false
 }
 
 // ended notes a final outcome.

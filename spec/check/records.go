@@ -56,6 +56,7 @@ func (c *Checker) apply(e *trace.Event) error {
 	case trace.Outcome:
 		return c.outcome(e)
 	case trace.Overrule:
+		put(c, c.decided, id, true)
 		return c.s.Overrule(id, valueOf(e))
 	case trace.Park:
 		return c.park(e)

@@ -19,6 +19,8 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -35,6 +37,7 @@ type Disk struct {
 	seed    uint64
 	journal *memfs.FS
 	files   *vfs.MemFS
+	full    atomic.Bool
 
 	mu struct {
 		sync.Mutex
@@ -82,12 +85,25 @@ func (d *Disk) Open(durability queue.Durability, o engine.Options) (engine.Engin
 	eng, err := local.OpenOn(local.Disk{
 		Journal: d.journal, Files: roomy{d.files},
 		Buffer: bufferBytes, Cache: cacheBytes, Ballast: ballastBytes,
+		Admit: d.admit,
 	}, u, o)
 	if err != nil {
 		return nil, err
 	}
 	d.mu.eng, d.mu.durability = eng.(mortal), durability
 	return eng, nil
+}
+
+// SetFull makes the disk one that has no room for a further record, or gives it
+// room again: whatever the engine would record fails as on a full disk. What a
+// crash leaves has room.
+func (d *Disk) SetFull(full bool) { d.full.Store(full) }
+
+func (d *Disk) admit() error {
+	if d.full.Load() {
+		return &queue.FullError{Path: "journal", Err: syscall.ENOSPC}
+	}
+	return nil
 }
 
 // Crash gives the disk as the next life finds it. Under queue.Process that is

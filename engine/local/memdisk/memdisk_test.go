@@ -1,6 +1,7 @@
 package memdisk_test
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -178,4 +179,23 @@ func TestOneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	open(t, d, queue.Process)
+}
+
+// TestFull: a full disk takes no record, says why, and takes them again when it has
+// room.
+func TestFull(t *testing.T) {
+	d := memdisk.New(1)
+	s := join(t, open(t, d, queue.Process))
+	write(t, s, "before", true)
+	d.SetFull(true)
+	_, err := s.Send(engine.Attempt{}, &engine.Effects{Reminders: []engine.ReminderChange{reminder("refused")}})
+	if !errors.Is(err, engine.ErrUnavailable) || !errors.Is(err, queue.ErrFull) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	d.SetFull(false)
+	write(t, s, "after", true)
+	got, err := s.Reminders(t.Context(), actor)
+	if err != nil || len(got) != 2 || got[0].Name != "after" || got[1].Name != "before" {
+		t.Errorf("recorded %v, %v; want what was written before and after", got, err)
+	}
 }

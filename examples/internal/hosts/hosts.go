@@ -160,9 +160,9 @@ func (h *Hosts) takeOver(ctx context.Context) error {
 	}
 }
 
-// Engine is the URL by which this process is the last source, once the run is over: it
-// has been ended, the other two go on, and it is the source again when it opens.
-func (h *Hosts) Engine(job crash.Job) string { return h.on(h.source, job).Engine() }
+// Job is the job of the run as the last source has it, once the run is over: who opens
+// its engine is the source again, since the other two go on.
+func (h *Hosts) Job(job crash.Job) crash.Job { return h.on(h.source, job) }
 
 // Close kills the hosts that stand by, and waits for them. The data stay.
 func (h *Hosts) Close() error {

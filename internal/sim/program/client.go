@@ -53,6 +53,12 @@ func (a *asking) ask() bool {
 			if a.ended(c, o, err) {
 				return true
 			}
+			if a.refused(err) {
+				if !a.w.room() {
+					return false
+				}
+				continue
+			}
 		}
 		if !a.w.lost(c) {
 			return false
@@ -105,6 +111,8 @@ func (a *asking) ended(c *component, o *engine.Outcome, err error) bool {
 	case errors.Is(err, engine.ErrNotFound):
 		w.fail("%s, request %d: the invocation %s was acknowledged and is gone", a.name, a.number+1, a.id)
 		return true
+	case a.refused(err):
+		return false
 	case !c.gone.Load():
 		w.fail("%s, request %d: %w, of a component that has not failed", a.name, a.number+1, err)
 		return true
@@ -114,6 +122,14 @@ func (a *asking) ended(c *component, o *engine.Outcome, err error) bool {
 	}
 	// Without an id it may have left or not; a key makes asking again safe.
 	return a.id == "" && a.Key == ""
+}
+
+// refused reports whether an error says that nothing was recorded, for the disk is
+// full.
+func (a *asking) refused(err error) bool {
+	a.w.mu.Lock()
+	defer a.w.mu.Unlock()
+	return a.w.filled && errors.Is(err, engine.ErrUnavailable)
 }
 
 func (a *asking) answer(o *engine.Outcome) {
@@ -144,6 +160,22 @@ func (w *world) living(slot int) *component {
 			}
 		}
 		w.mu.Unlock()
+		<-changed
+	}
+}
+
+// room waits until the disk is not full; false when the world has ended.
+func (w *world) room() bool {
+	for {
+		w.mu.Lock()
+		changed, wrong, full := w.changed, w.wrong, w.full
+		w.mu.Unlock()
+		switch {
+		case wrong != nil:
+			return false
+		case !full:
+			return true
+		}
 		<-changed
 	}
 }

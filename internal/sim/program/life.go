@@ -35,9 +35,10 @@ type component struct {
 	gone atomic.Bool // it has died or was declared failed: what it does does not count
 }
 
-// join has a component join for a slot.
+// join has a component join for a slot. Who starts it makes room first.
 func (l *life) join(slot int) error {
 	w := l.w
+	w.setFull(false)
 	w.names++
 	c := &component{life: l, slot: slot, name: fmt.Sprintf("c%d-%d", slot+1, w.names)}
 	var types []*runtime.Type
@@ -95,8 +96,10 @@ func (l *life) find(session uint64) *component {
 	return nil
 }
 
-// fail declares a component failed.
+// fail declares a component failed. That is a record: it waits for room, which here
+// it makes.
 func (l *life) fail(c *component) error {
+	l.w.setFull(false)
 	if err := sim.Fail(l.eng, c.Session()); err != nil {
 		return fmt.Errorf("declare %s failed: %w", c.name, err)
 	}

@@ -26,6 +26,8 @@
 //   - all writes of a step that counts are there, and none of any other;
 //   - nothing is left pending, scheduled or parked.
 //
+// What an operator has cancelled, and whoever passes that on, may be missing.
+//
 // While it runs: two invocations do not run code on one actor at once, no
 // attempt begins while something nested in its invocation runs, or after its
 // outcome is in the log. A program that does not end within a number of
@@ -127,6 +129,9 @@ const (
 	Death     Trouble = "death"     // the component whose turn it is dies at its point
 	Suspicion Trouble = "suspicion" // it is declared failed, and goes on as a zombie
 	Crash     Trouble = "crash"     // the process dies
+	Full      Trouble = "full"      // the disk takes no record until there is room again
+	Cancel    Trouble = "cancel"    // an operator cancels an invocation, any that has not ended
+	Pause     Trouble = "pause"     // an operator pauses an actor, any, for some steps
 )
 
 // Failure happens when the schedule has made so many steps.
@@ -134,8 +139,11 @@ type Failure struct {
 	Step int
 	Trouble
 	Notice int // steps until a death is noticed
-	Back   int // steps until the component is there again
+	Back   int // steps until the component is there again, the disk has room, the actor goes on
 }
+
+// ofComponent reports whether a failure is one of the component whose turn it is.
+func (f Failure) ofComponent() bool { return f.Trouble == Death || f.Trouble == Suspicion }
 
 // fails reports whether a chain that begins with a script ends with a failure,
 // if nothing but the script itself makes it.

@@ -141,6 +141,7 @@ func TestReach(t *testing.T) {
 	missing := []string{
 		"before start", "before begin", "after send", "after finish", "before postpone", "after commit", "before fenced",
 		"before return", "before client", " dies ", "is declared failed", "takes the place", "the process dies",
+		"the disk is full", "the disk has room", "an operator cancels", "an operator pauses", "goes on",
 	}
 	for s := uint64(1); s <= 300 && len(missing) > 0; s++ {
 		run := strings.Join(program.Record(t, program.Random(s)).Points, "\n")

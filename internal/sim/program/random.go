@@ -207,12 +207,14 @@ func (g *generator) span() time.Duration {
 	return time.Duration(g.IntN(3000))*time.Millisecond + time.Duration(1+g.IntN(999))*time.Microsecond
 }
 
+var troubles = []Trouble{Death, Death, Death, Death, Suspicion, Suspicion, Suspicion, Suspicion, Crash, Crash, Full, Full, Cancel, Pause}
+
 func (g *generator) failures() {
 	p := g.p
 	for range g.IntN(4) {
 		f := Failure{
 			Step:    1 + g.IntN(10+14*len(p.Scripts)),
-			Trouble: []Trouble{Death, Death, Suspicion, Suspicion, Crash}[g.IntN(5)],
+			Trouble: troubles[g.IntN(len(troubles))],
 			Notice:  g.IntN(20), Back: g.IntN(20),
 		}
 		if g.chance(40) {

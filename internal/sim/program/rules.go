@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -79,15 +80,23 @@ func (w *world) over(r *run) {
 func (w *world) brokenOff(r *run, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if r.counts() {
+	if r.counts() && !w.canceled && !(w.filled && errors.Is(err, engine.ErrUnavailable)) {
 		w.failLocked("%s: %w, although its component has not failed", r.text(), err)
 	}
+}
+
+// someCanceled reports whether an operator has cancelled anything.
+func (w *world) someCanceled() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.canceled
 }
 
 // expectFailure checks that a failure is one that the script makes.
 func (w *world) expectFailure(script int, f *engine.Failure, who string) {
 	switch {
-	case f.Code == "" && (w.p.fails(script) || !w.p.Ordered):
+	case f.Code == "" && (w.p.fails(script) || !w.p.Ordered || w.someCanceled()):
+	case f.Code == string(engine.ErrCanceled) && w.someCanceled():
 	case (f.Code == string(engine.ErrDeadlock) || f.Code == string(engine.ErrParked)) && !w.p.Ordered:
 	default:
 		w.fail("%s of script %d was answered %q", who, script, failureText(f))

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/sim"
 )
 
@@ -76,7 +77,7 @@ func (w *world) step(h *sim.Held) error {
 	if len(w.failures) > 0 && w.failures[0].Step <= w.res.Steps {
 		c := w.life.find(h.Session)
 		f := w.failures[0]
-		if f.Trouble == Crash || c != nil && !c.gone.Load() {
+		if !f.ofComponent() || c != nil && !c.gone.Load() {
 			w.failures = w.failures[1:]
 			return w.trouble(f, c, h)
 		}
@@ -140,8 +141,75 @@ func (w *world) trouble(f Failure, c *component, h *sim.Held) error {
 		w.isGone(c)
 		w.later(f.Back, "a component takes the place of "+c.name, func() error { return w.life.join(c.slot) })
 		return w.life.fail(c)
+	case Full:
+		w.fill(f.Back)
+		w.life.gates.Open(h, nil)
+	case Cancel, Pause:
+		return w.operate(f)
 	}
 	return nil
+}
+
+// operate has an operator act on the life, and others go on meanwhile.
+func (w *world) operate(f Failure) error {
+	ctx, op := context.Background(), w.life.checker.Operator()
+	if f.Trouble == Pause {
+		a := w.p.Actors[w.pick.IntN(len(w.p.Actors))]
+		w.note("an operator pauses %v", a)
+		w.setFull(false) // it is a record too
+		w.paused = append(w.paused, a)
+		w.later(f.Back, fmt.Sprintf("%v goes on", a), w.unpause)
+		return op.Pause(ctx, a)
+	}
+	var ids []engine.ID
+	for i, err := range op.Invocations(ctx, engine.Query{}) {
+		if err != nil {
+			return err
+		}
+		if i.Ended.IsZero() {
+			ids = append(ids, i.Request.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	id := ids[w.pick.IntN(len(ids))]
+	w.note("an operator cancels %v", id)
+	w.mu.Lock()
+	w.canceled = true
+	w.mu.Unlock()
+	go func() {
+		switch err := op.Cancel(ctx, id, "", false); { // it waits for the code of the invocation
+		case err == nil, errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrUnavailable):
+		default:
+			w.fail("cancel %v: %w", id, err)
+		}
+	}()
+	return nil
+}
+
+// unpause lets the actor that was paused first go on. A pause outlives the process.
+func (w *world) unpause() error {
+	w.setFull(false)
+	a := w.paused[0]
+	w.paused = w.paused[1:]
+	return w.life.checker.Operator().Unpause(context.Background(), a)
+}
+
+// fill has the disk take nothing more for some steps.
+func (w *world) fill(steps int) {
+	w.note("the disk is full")
+	w.setFull(true)
+	w.later(steps, "the disk has room", func() error { w.setFull(false); return nil })
+}
+
+// setFull lets clients that were refused ask again when there is room.
+func (w *world) setFull(full bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.disk.SetFull(full)
+	w.full, w.filled = full, w.filled || full
+	w.change()
 }
 
 var errDied = errors.New("the component has died")

@@ -42,15 +42,19 @@ type world struct {
 	failures []Failure // still to come
 	due      []due     // what follows from failures
 	names    int
+	paused   []engine.Actor // by an operator
 
-	mu      sync.Mutex
-	wrong   error
-	busy    map[engine.Actor]*run // whose code runs there
-	running map[*run]struct{}     // attempts that have begun, and not ended
-	clients int                   // still at it
-	changed chan struct{}         // closed when a component has joined, or a life has ended
-	answers map[string]answer     // by client and number of its request
-	told    []told                // by clients, acknowledged
+	mu       sync.Mutex
+	wrong    error
+	busy     map[engine.Actor]*run // whose code runs there
+	running  map[*run]struct{}     // attempts that have begun, and not ended
+	clients  int                   // still at it
+	changed  chan struct{}         // closed when a component has joined, or a life has ended
+	answers  map[string]answer     // by client and number of its request
+	told     []told                // by clients, acknowledged
+	full     bool                  // the disk
+	filled   bool                  // it was, at any time
+	canceled bool                  // an operator has cancelled something
 }
 
 // answer is how a request of a client ended.
@@ -163,6 +167,9 @@ func (w *world) crash(where string) error {
 	}
 	if err := old.end(); err != nil {
 		return err
+	}
+	for _, a := range w.paused {
+		w.later(0, fmt.Sprintf("%v goes on", a), w.unpause)
 	}
 	return w.begin()
 }

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/internal/socket"
 	"github.com/pawl-go/pawl/internal/v1"
 )
 
@@ -70,7 +71,7 @@ func Open(engine string) (*Client, error) {
 	path = strings.TrimPrefix(path, "//") // unix:///a/b
 	c.base = "http://pawl"
 	c.http = &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return v1.Dial(ctx, path) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return socket.Dial(ctx, path) },
 	}}
 	return c, nil
 }

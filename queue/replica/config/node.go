@@ -94,7 +94,7 @@ func (r *reader) boolean(n *yaml.Node, what string) bool {
 // number reads a whole number from 1 to high; what is wrong gives 0.
 func (r *reader) number(n *yaml.Node, what string, high int64) int64 {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" {
-		r.mistake(n, "%s must be a number, not %s", what, kindOf(n))
+		r.mistake(n, "%s must be a whole number, not %s", what, kindOf(n))
 		return 0
 	}
 	v, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 0, 64)

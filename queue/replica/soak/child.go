@@ -2,6 +2,7 @@ package soak
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,6 +29,7 @@ type orders struct {
 	Self    replica.HostID
 	Life    int
 	Dir     string
+	Listen  string // empty: any port of the loopback
 	Peers   []replica.Peer
 	Writers int
 }
@@ -76,7 +78,7 @@ func (c *child) config() replica.Config {
 		qc.Replica.Hosts = append(qc.Replica.Hosts, p.ID)
 	}
 	return replica.Config{
-		Self: c.Self, Peers: c.Peers, Listen: "127.0.0.1:0", Secret: []byte("soak"), Cluster: "soak",
+		Self: c.Self, Peers: c.Peers, Listen: cmp.Or(c.Listen, "127.0.0.1:0"), Secret: []byte("soak"), Cluster: "soak",
 		HeartbeatInterval: 50 * time.Millisecond, HeartbeatTimeout: 500 * time.Millisecond,
 		Queues: []replica.QueueConfig{qc},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),

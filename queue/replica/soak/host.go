@@ -28,7 +28,10 @@ type host struct {
 	log     *os.File
 	done    chan struct{} // closed when the process is gone and all it said is read
 	stopped bool
-	mu      struct {
+	// attributes are those of its process, and started is told of one; nil: none.
+	attributes *syscall.SysProcAttr
+	started    func(pid int) error
+	mu         struct {
 		sync.Mutex
 		have  queue.Index // that it said it has
 		rests bool        // it appends no more
@@ -46,7 +49,7 @@ func (h *host) start() error {
 	}
 	h.cmd = exec.CommandContext(context.Background(), h.s.o.Program, h.s.o.Args...)
 	h.cmd.Env = append(os.Environ(), variable+"="+string(b))
-	h.cmd.Stderr = h.log
+	h.cmd.Stderr, h.cmd.SysProcAttr = h.log, h.attributes
 	out, err := h.cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -59,6 +62,9 @@ func (h *host) start() error {
 	}
 	h.done = make(chan struct{})
 	go h.listen(out, h.cmd, h.done)
+	if h.started != nil {
+		return h.started(h.cmd.Process.Pid)
+	}
 	return nil
 }
 

@@ -29,7 +29,6 @@ func TestFlagsAreChecked(t *testing.T) {
 		"cannot be negative":   {"--kills", "-1"},
 		"--durability \"ram\"": {"--durability", "ram"},
 		"-o \"xml\"":           {"-o", "xml"},
-		"--trace:":             {"--trace", "--durability", "replicated"},
 		"not empty":            {"--dir", full},
 		"not defined":          {"--speed", "3"},
 	} {
@@ -42,7 +41,7 @@ func TestFlagsAreChecked(t *testing.T) {
 		t.Errorf("options %+v, %v", o, err)
 	}
 	o, err = parseFlags([]string{"--dir", filepath.Join(full, "new"), "--durability", "replicated"})
-	if err != nil || o.kills != 5 || o.trace {
+	if err != nil || o.kills != 5 || !o.trace {
 		t.Errorf("options of replicated %+v, %v", o, err)
 	}
 	o, err = parseFlags([]string{"--dir", filepath.Join(full, "new"), "--durability", "replicated", "--kills", "20"})
@@ -101,7 +100,7 @@ func TestDemoOnHosts(t *testing.T) {
 	if err := r.print(&text, style{}); err != nil {
 		t.Fatal(err)
 	}
-	if !r.OK || r.Trace != nil || !strings.Contains(text.String(), "From the death of a host") {
+	if !r.OK || r.Trace == nil || r.Trace.Lives != 3 || !strings.Contains(text.String(), "From the death of a host") {
 		t.Errorf("report %+v\n%s", r, text.String())
 	}
 }

@@ -57,7 +57,7 @@ func fly(ctx context.Context, o options) (r *report, err error) {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, three.Close()) }()
-		run.Next, engine = three.Next, func() string { return three.Engine(job) }
+		run.Next, engine = three.Next, func() string { return three.Job(job).Engine() }
 	}
 	result, err := flights.Run(ctx, run, o.flights)
 	show.end()

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -29,6 +30,7 @@ import (
 
 func main() {
 	crash.Main(map[string]crash.App{"airline": flights.Child})
+	slog.SetLogLoggerLevel(slog.LevelError) // of the audit; what is wrong with a run is in its report
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:]))
@@ -93,18 +95,15 @@ func parseFlags(args []string) (options, error) {
 	f.StringVar(&o.durability, "durability", "process", "process: survives kill -9; disk: a power cut too; replicated: the loss of one of three hosts")
 	f.StringVar(&o.dir, "dir", "", "directory for the data, new or empty (default a temporary one)")
 	f.BoolVar(&o.keep, "keep", false, "keep the data")
-	f.BoolVar(&o.trace, "trace", true, "record all that happens, and hold it to the semantics at the end; not with durability replicated")
+	f.BoolVar(&o.trace, "trace", true, "record all that happens, and hold it to the semantics at the end")
 	f.StringVar(&o.output, "o", "text", "text or json")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	given := map[string]bool{}
 	f.Visit(func(g *flag.Flag) { given[g.Name] = true })
-	if o.durability == "replicated" {
-		if !given["kills"] {
-			o.kills = 5
-		}
-		o.trace = o.trace && given["trace"]
+	if o.durability == "replicated" && !given["kills"] {
+		o.kills = 5
 	}
 	switch {
 	case f.NArg() > 0:
@@ -115,8 +114,6 @@ func parseFlags(args []string) (options, error) {
 		return o, errors.New("--kills and --rate cannot be negative")
 	case !slices.Contains([]string{"process", "disk", "replicated"}, o.durability):
 		return o, fmt.Errorf("--durability %q: want process, disk or replicated", o.durability)
-	case o.trace && o.durability == "replicated":
-		return o, errors.New("--trace: what a source did that came to count nowhere would stand in it too; leave it out with durability replicated")
 	case o.output != "text" && o.output != "json":
 		return o, fmt.Errorf("-o %q: want text or json", o.output)
 	}

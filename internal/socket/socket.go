@@ -1,4 +1,7 @@
-package v1
+// Package socket makes and reaches the Unix sockets of the house: for their
+// owner only, in the place of what a dead process has left, and whatever the
+// length of their path.
+package socket
 
 import (
 	"context"
@@ -11,18 +14,14 @@ import (
 	"syscall"
 )
 
-// SocketName is the name of the socket in a data directory.
-const SocketName = "pawl.sock"
-
-// socketLimit is how long the path of a socket may be: what sun_path holds
+// limit is how long a path may be that the system is given: what sun_path holds
 // where it is shortest among the systems Go runs on is 104 bytes with its end.
-const socketLimit = 103
+const limit = 103
 
-// Listen opens the socket in the data directory dir, for its owner only. It
-// replaces the socket that a dead process left behind; one that is answered is
-// an error. Closing the listener removes the socket.
-func Listen(ctx context.Context, dir string) (net.Listener, error) {
-	path := filepath.Join(dir, SocketName)
+// Listen opens a socket at path, for its owner only. It replaces the socket that a
+// dead process left behind; one that is answered, and a file that is no socket,
+// is an error. Closing the listener removes the socket.
+func Listen(ctx context.Context, path string) (net.Listener, error) {
 	if err := replaceable(ctx, path); err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
@@ -46,19 +45,19 @@ func Listen(ctx context.Context, dir string) (net.Listener, error) {
 		_ = ul.Close()
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	return &socket{UnixListener: ul, path: path}, nil
+	return &listener{UnixListener: ul, path: path}, nil
 }
 
-// socket is a listener that removes its socket when it is closed.
-type socket struct {
+// listener removes its socket when it is closed.
+type listener struct {
 	*net.UnixListener
 	path string
 }
 
-func (s *socket) Close() error {
-	err := s.UnixListener.Close()
+func (l *listener) Close() error {
+	err := l.UnixListener.Close()
 	if !errors.Is(err, net.ErrClosed) {
-		_ = os.Remove(s.path) // a stale socket does no harm
+		_ = os.Remove(l.path) // a stale socket does no harm
 	}
 	return err
 }
@@ -84,7 +83,7 @@ func replaceable(ctx context.Context, path string) error {
 	return os.Remove(path)
 }
 
-// Dial connects to a socket, whatever the length of its path.
+// Dial connects to the socket at path.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
 	short, release, err := shorten(path)
 	if err != nil {
@@ -99,7 +98,7 @@ func Dial(ctx context.Context, path string) (net.Conn, error) {
 // path itself, or one through a symbolic link in the temporary directory, which
 // is needed only until the socket is bound or reached.
 func shorten(path string) (short string, release func(), err error) {
-	if len(path) <= socketLimit {
+	if len(path) <= limit {
 		return path, func() {}, nil
 	}
 	full, err := filepath.Abs(filepath.Dir(path))
@@ -109,20 +108,20 @@ func shorten(path string) (short string, release func(), err error) {
 	tmp, err := os.MkdirTemp("", "pawl")
 	if err != nil {
 		return "", nil, fmt.Errorf("the path has %d bytes, a socket's may have %d, and a shorter way to it cannot be made: %w",
-			len(path), socketLimit, err)
+			len(path), limit, err)
 	}
 	release = func() { _ = os.RemoveAll(tmp) }
 	link := filepath.Join(tmp, "d")
 	if err := os.Symlink(full, link); err != nil {
 		release()
 		return "", nil, fmt.Errorf("the path has %d bytes, a socket's may have %d, and a shorter way to it cannot be made: %w",
-			len(path), socketLimit, err)
+			len(path), limit, err)
 	}
 	short = filepath.Join(link, filepath.Base(path))
-	if len(short) > socketLimit {
+	if len(short) > limit {
 		release()
 		return "", nil, fmt.Errorf("the path has %d bytes, a socket's may have %d, and the temporary directory (TMPDIR) is no shorter way: use a shorter data directory",
-			len(path), socketLimit)
+			len(path), limit)
 	}
 	return short, release, nil
 }
