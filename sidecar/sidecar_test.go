@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 		application()
 	case "raw":
 		raw()
+	case "outcomes":
+		outcomes()
 	case "runtime":
 		lone()
 	}

@@ -61,7 +61,7 @@ func (c *cli) root() *cobra.Command {
 		c.runCommand(), c.serveCommand(), c.callCommand(), c.tellCommand(),
 		c.psCommand(), c.typesCommand(), c.eventsCommand(),
 		c.invocationsCommand(), c.stateCommand(), c.actorsCommand(),
-		c.remindersCommand(), c.doctorCommand(),
+		c.remindersCommand(), c.drainCommand(), c.purgeCommand(), c.doctorCommand(),
 		c.queueCommand(), c.meshCommand(), c.benchCommand(), c.versionCommand(),
 	)
 	return root

@@ -335,8 +335,13 @@ func eventOf(e *engine.Event) *Event {
 		Position: fmt.Sprintf("%d.%d", e.At, e.N), Event: e.Kind, Time: e.Time,
 		Type: e.Actor.Type, Actor: e.Actor.ID, Method: e.Method, Step: e.Step, Attempt: e.Attempt,
 		ToType: e.To.Type, ToActor: e.To.ID, ToMethod: e.ToMethod, Operator: e.Operator, Kept: e.Kept,
-		Component: e.Component, Session: e.Session, Types: e.Types, Epoch: e.Epoch,
+		Component: e.Component, Session: e.Session, Epoch: e.Epoch,
 		Name: e.Name, Due: e.Due, Writes: e.Writes,
+	}
+	for _, t := range e.Types {
+		if !topics.IsReserved(t) {
+			out.Types = append(out.Types, t)
+		}
 	}
 	if !e.ID.IsZero() {
 		out.ID = e.ID.String()

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-go/pawl/internal/runtime"
 )
 
-// stateless is what instances here have in common: the state of their actors
-// is written at once, so nothing of it is kept with an outcome.
+// stateless is what instances here have in common: none of the state of their
+// actors is kept in the runtime.
 type stateless struct{}
 
 func (stateless) Load([]engine.Cell) error                          { return nil }
@@ -24,8 +24,9 @@ type instance struct {
 	stateless
 	host  *Host
 	actor engine.Actor
-	made  bool     // the application has it; changed by who has the turn
-	gone  *leaving // since Leave; nil before, and if there was nothing to let go
+	made  bool           // the application has it; changed by who has the turn
+	dirty []engine.Write // by the answer that is being recorded
+	gone  *leaving       // since Leave; nil before, and if there was nothing to let go
 }
 
 // MethodDeactivate has the application let go of an actor, wherever it is; no
@@ -80,8 +81,21 @@ func (i *instance) Invoke(inv *runtime.Invocation, _ *runtime.Method, payload []
 		return runtime.Result{Failure: i.host.broken(inv, err)}
 	}
 	i.host.metrics.answered(i.actor.Type, "/"+inv.Method(), a.status, a.took)
-	return a.result(inv)
+	r, writes := a.result(inv)
+	i.dirty = writes
+	return r
 }
+
+// Writes gives what the last answer has written.
+func (i *instance) Writes(dst []engine.Write) ([]engine.Write, error) {
+	return append(dst, i.dirty...), nil
+}
+
+// Recorded says that it is recorded.
+func (i *instance) Recorded() { i.dirty = nil }
+
+// Discard drops it.
+func (i *instance) Discard() { i.dirty = nil }
 
 // Arguments makes a JSON array of a payload, as methods here take it: what is
 // none is the only argument, and nothing is none.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/sidecar/host"
 )
 
 // changes is what one request changes, in one record: the body of POST
@@ -21,7 +22,7 @@ type changes struct {
 // submapIndex is the map cell in which the names of an actor's submaps stand,
 // since the contract of engines lists no maps. A name stays when its submap is
 // empty.
-const submapIndex = "\x00submaps"
+const submapIndex = host.SubmapIndex
 
 // scanPage is how many entries are read at a time.
 const scanPage = 1000
