@@ -53,6 +53,7 @@ type copied struct {
 	host   *replica.Host
 	q      *replica.Queue
 	tenure *replica.Tenure
+	held   chan struct{} // one slot: the flow holds something back
 
 	// patience ends the waits of the engine itself when it is closed: other hosts may
 	// be away for long.
@@ -127,8 +128,14 @@ func (c *copied) Last() queue.Index { return c.q.Last() }
 // Durable implements journal: what counts.
 func (c *copied) Durable() queue.Index { return c.tenure.Counted() }
 
-// WaitDurable implements journal.
-func (c *copied) WaitDurable(ctx context.Context, i queue.Index) error { return c.tenure.Wait(ctx, i) }
+// WaitDurable implements journal: a source that is cut off acts on nothing, also on what
+// has counted.
+func (c *copied) WaitDurable(ctx context.Context, i queue.Index) error {
+	if err := c.tenure.Wait(ctx, i); err != nil {
+		return err
+	}
+	return c.tenure.WaitLease(ctx)
+}
 
 // waitSafe returns when a record counts, and is on the disk of this host too: the store
 // may have it then.

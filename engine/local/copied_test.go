@@ -28,7 +28,10 @@ type threeHosts struct {
 	proxies [4][4]*faultnet.Proxy
 }
 
-func newThreeHosts(t *testing.T) *threeHosts {
+// cutOffNever is a lease that no busy machine lets run out.
+const cutOffNever = time.Minute
+
+func newThreeHosts(t *testing.T, lease time.Duration) *threeHosts {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "copies") //nolint:usetesting // t.TempDir may be too long for a socket
 	if err != nil {
@@ -58,11 +61,11 @@ func newThreeHosts(t *testing.T) *threeHosts {
 			fmt.Fprintf(&hosts, "  h%d: { hostId: %d, connectUri: %s }\n", other, other, addr)
 		}
 		h.file[id] = filepath.Join(dir, fmt.Sprintf("replication%d.yaml", id))
-		text := fmt.Sprintf(`context: { baseSourcePath: %[1]s, baseSinkPath: %[1]s, secretFile: %[1]s/secret, heartbeatIntervalMs: 100, heartbeatTimeoutMs: 1000 }
+		text := fmt.Sprintf(`context: { baseSourcePath: %[1]s, baseSinkPath: %[1]s, secretFile: %[1]s/secret, heartbeatIntervalMs: 100, heartbeatTimeoutMs: 1000, leaseTimeoutMs: %[3]d }
 hosts:
 %[2]sreplicaSets: { all: [ h1, h2, h3 ] }
 queues: { journal: { replicaSets: [ all ], masterId: 1, acknowledge: true, strategy: majority } }
-`, dir, hosts.String())
+`, dir, hosts.String(), lease.Milliseconds())
 		if err := os.WriteFile(h.file[id], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +130,7 @@ func (h *threeHosts) cut(id int, off bool) {
 // more; a standby takes over and has what was acknowledged, and the call, once; the old
 // source fails cleanly, sets aside what did not count, and follows.
 func TestSourceIsLost(t *testing.T) {
-	h := newThreeHosts(t)
+	h := newThreeHosts(t, cutOffNever)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ctx1, close1 := context.WithCancel(ctx)

@@ -19,7 +19,7 @@ func TestReplicatedConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three hosts for each test of the suite")
 	}
-	enginetest.Run(t, func(t *testing.T) enginetest.Harness { return &copiesHarness{hosts: newThreeHosts(t)} })
+	enginetest.Run(t, func(t *testing.T) enginetest.Harness { return &copiesHarness{hosts: newThreeHosts(t, cutOffNever)} })
 }
 
 // copiesHarness is an engine on host 1, then, after a crash, on host 2. It implements

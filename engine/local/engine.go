@@ -140,7 +140,7 @@ func (e *Engine) committed(p engine.Position) bool {
 	if e.processOnly() {
 		return uint64(p) <= e.last.Load()
 	}
-	if queue.Index(p) > e.log.Durable() {
+	if queue.Index(p) > e.log.Durable() || e.copied != nil && !e.copied.tenure.Leased() {
 		return false
 	}
 	if e.trace != nil {

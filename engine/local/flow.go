@@ -59,6 +59,10 @@ type flow struct {
 	hosts  map[string][]*member // by type: the living that host it
 	tokens uint64
 	lone   []*pending // delivered nowhere since no one hosts their type
+	// may says whether anything may be delivered; nil: always. What may not waits in
+	// held, and everything behind it.
+	may  func() bool
+	held []*pending
 	// expiring are those of lone that do not wait for ever, the longest first.
 	expiring []*pending
 	done     *completions // told of every invocation that has ended

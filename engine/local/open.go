@@ -255,7 +255,9 @@ func (e *Engine) run() error {
 		return err
 	}
 	if e.copied != nil {
+		e.holdDeliveries()
 		e.owned.Go(e.watchTenure)
+		e.owned.Go(e.resumeDeliveries)
 	}
 	e.owned.Go(e.keepTime)
 	e.owned.Go(e.keepSaving)

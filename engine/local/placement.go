@@ -35,6 +35,10 @@ func (f *flow) deliver(p *pending) {
 	if !f.live || a.holder != nil {
 		return // until the parked step is resumed or dropped, see hold
 	}
+	if f.may != nil && (len(f.held) > 0 || !f.may()) {
+		f.held = append(f.held, p)
+		return
+	}
 	if a.host == nil && !f.place(a) {
 		f.lone = append(f.lone, p)
 		f.expire(p)
@@ -117,6 +121,18 @@ func (f *flow) admit(m *member) {
 	}
 	clear(f.lone[len(waiting):])
 	f.lone = waiting
+	inOrder(now)
+	for _, p := range now {
+		if p.isLone() { // not delivered twice: it may stand there more than once
+			f.deliver(p)
+		}
+	}
+}
+
+// deliverHeld delivers what was held back, in flow order.
+func (f *flow) deliverHeld() {
+	now := f.held
+	f.held = nil
 	inOrder(now)
 	for _, p := range now {
 		if p.isLone() { // not delivered twice: it may stand there more than once

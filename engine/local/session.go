@@ -135,6 +135,9 @@ func (s *session) sender(by engine.Attempt, ef *engine.Effects) (*pending, error
 	if len(ef.Writes) > 0 {
 		return nil, fmt.Errorf("send: writes without an attempt")
 	}
+	if c := s.e.copied; c != nil && !c.tenure.Leased() {
+		return nil, unavailable(c.tenure.LeaseError())
+	}
 	f := s.e.mu.f
 	for _, r := range ef.Requests {
 		if f.count[inFlow] >= s.e.set.Pending {

@@ -24,7 +24,7 @@ func TestNothingIsLostOrDoubledOnHosts(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	run := crash.Run{Job: crash.Job{Rate: 800, Trace: filepath.Join(dir, "trace.jsonl")}, Kills: kills, Seed: rand.Uint64(), Next: three.Next}
+	run := crash.Run{Job: crash.Job{Rate: 800, Trace: filepath.Join(dir, "trace.jsonl")}, Kills: kills, Seed: rand.Uint64(), Next: three.Next, Fenced: hosts.Fenced}
 	t.Logf("seed %d", run.Seed)
 	result, err := Run(t.Context(), run, flights)
 	if err != nil {
@@ -32,6 +32,9 @@ func TestNothingIsLostOrDoubledOnHosts(t *testing.T) {
 	}
 	if len(result.Kills) != kills {
 		t.Fatalf("%d kills landed, want %d", len(result.Kills), kills)
+	}
+	if result.Fenced > 0 {
+		t.Errorf("%d hosts were fenced: somebody has overtaken a source that lived", result.Fenced)
 	}
 	resumed := 0
 	for i, want := range [kills][2]string{{"one", "two"}, {"two", "three"}} {
@@ -44,18 +47,26 @@ func TestNothingIsLostOrDoubledOnHosts(t *testing.T) {
 	if resumed == 0 {
 		t.Error("no flight was resumed: the kills hit nothing")
 	}
-	v, err := Audit(t.Context(), three.Job(run.Job).Engine(), flights)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range v.Differences {
-		t.Error(d)
+	read := 0
+	err = three.Each(t.Context(), func(name, engine string) error {
+		v, err := Audit(t.Context(), engine, flights)
+		if err != nil {
+			return err
+		}
+		read++
+		for _, d := range v.Differences {
+			t.Errorf("host %s: %s", name, d)
+		}
+		return nil
+	})
+	if err != nil || read != 3 {
+		t.Errorf("the books of %d hosts were read: %v", read, err)
 	}
 	found, err := run.Job.CheckTrace()
 	if err != nil {
 		t.Error(err)
 	}
-	if lives := kills + 2; found.Lives != lives { // the audit is one
+	if lives := kills + 1 + read; found.Lives != lives { // the audits are lives too
 		t.Errorf("the trace is of %d lives, want %d", found.Lives, lives)
 	}
 }

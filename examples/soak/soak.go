@@ -174,7 +174,7 @@ func (r round) doIn(ctx context.Context, top string, sum *summary) (result *cras
 			return nil, newErr
 		}
 		defer func() { err = errors.Join(err, three.Close()) }()
-		run.Next, last = three.Next, func() crash.Job { return three.Job(job) }
+		run.Next, run.Fenced, last = three.Next, hosts.Fenced, three.Last
 		// A source that dies before anybody has its epoch has not been one: the one
 		// before it may go on by itself, and need not be who is asked to.
 		run.Early = 0

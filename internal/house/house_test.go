@@ -43,7 +43,7 @@ var arrows = map[string][]string{
 	"examples/chat":     {"mesh", "mesh/gossip"}, // the mesh stands alone
 	"bench":             {"", "engine/...", "internal/rig", "internal/stage", "mesh", "queue/...", "bench/..."},
 
-	"examples/internal/hosts": {"examples/internal/crash", "internal/ports", "queue/replica/config", "queue/replica/control"}, // it is the operator
+	"examples/internal/hosts": {"examples/internal/crash", "internal/ports", "queue/replica", "queue/replica/config", "queue/replica/control"}, // it is the operator
 }
 
 // confined names modules of others that only some packages may import, and why.

@@ -13,8 +13,9 @@ import (
 // counts, under Unbounded at once, under MaxGap once few enough before it do not.
 //
 // Nothing was appended when the error is a *LockedError: this host is not the
-// source, or not yet (it says for whom it waits); a *GapError, under a strategy with
-// OrFail; or one of queue.Append, such as one that matches queue.ErrFull. The entry
+// source, or not yet (it says for whom it waits); a *LeaseError: it is the source, and
+// has not heard enough hosts for the lease timeout (under OrFail at once, else when ctx
+// has ended); a *GapError, under a strategy with OrFail; or one of queue.Append, such as one that matches queue.ErrFull. The entry
 // is there, and its index is returned, when it is an *UncertainError: ctx has ended,
 // or this host has ceased to be the source.
 func (q *Queue) Append(ctx context.Context, p []byte) (queue.Index, error) {
@@ -27,6 +28,9 @@ func (q *Queue) Append(ctx context.Context, p []byte) (queue.Index, error) {
 func (q *Queue) AppendBatch(ctx context.Context, ps ...[]byte) (first queue.Index, err error) {
 	if len(ps) == 0 {
 		return 0, nil
+	}
+	if err := q.awaitLease(ctx); err != nil {
+		return 0, fmt.Errorf("append to replicated queue %s: %w", q.cfg.Name, err)
 	}
 	q.mu.Lock()
 	first, last, err := q.append(ps)

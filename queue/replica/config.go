@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -57,6 +58,9 @@ type Config struct {
 	// are also the pace of queues that set none.
 	HeartbeatInterval time.Duration
 	HeartbeatTimeout  time.Duration
+	// LeaseTimeout is for queues that set none: how long a source that does not hear
+	// enough hosts goes on beginning new work. 0 means a second.
+	LeaseTimeout time.Duration
 
 	Queues []QueueConfig
 
@@ -168,6 +172,9 @@ func (c *Config) validateQueues() error {
 		}
 		if q.Replica.HeartbeatInterval == 0 && q.Replica.HeartbeatTimeout == 0 {
 			q.Replica.HeartbeatInterval, q.Replica.HeartbeatTimeout = c.HeartbeatInterval, c.HeartbeatTimeout
+		}
+		if q.Replica.LeaseTimeout == 0 {
+			q.Replica.LeaseTimeout = cmp.Or(c.LeaseTimeout, core.DefaultLeaseTimeout)
 		}
 		switch {
 		case q.Name == "" || len(q.Name) > wire.MaxName:

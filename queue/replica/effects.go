@@ -40,6 +40,9 @@ func (q *Queue) do(e core.Effect, pieces []piece) core.Event {
 	case core.Counted:
 		q.mu.counted, q.mu.released = e.Counted, e.Released
 		q.broadcast()
+	case core.Lease:
+		q.renew()
+		q.broadcast()
 	case core.Unlocked:
 		q.unlock(e)
 	case core.Locked:

@@ -63,7 +63,7 @@ func (e *Event) level() slog.Level {
 	switch e.Kind {
 	case EventFailed, core.NoticeForced, core.NoticeRefused, core.NoticeDamaged:
 		return slog.LevelError
-	case core.NoticeDiverged, core.NoticeRestarted, core.NoticeMismatch, core.NoticeStorage, core.NoticeSingle,
+	case core.NoticeDiverged, core.NoticeRestarted, core.NoticeMismatch, core.NoticeStorage, core.NoticeSingle, core.NoticeLease,
 		core.NoticeProtocol, core.NoticeSumFailed, EventRefuse, EventDown:
 		return slog.LevelWarn
 	}

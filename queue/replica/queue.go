@@ -47,6 +47,9 @@ type Queue struct {
 
 	// over: the replica has ended.
 	over atomic.Bool
+	// lease is when it ends, since opened.
+	lease  atomic.Int64
+	opened time.Time
 
 	mu struct {
 		sync.Mutex
@@ -105,7 +108,7 @@ func openQueue(h *Host, cfg QueueConfig) (*Queue, error) {
 	}
 	q := &Queue{
 		host: h, cfg: cfg, in: newInbox(), dir: dir, streams: map[HostID]*stream{},
-		promises: promises{dir: dir, boot: h.cfg.BootID()}, closed: make(chan struct{}),
+		promises: promises{dir: dir, boot: h.cfg.BootID()}, closed: make(chan struct{}), opened: time.Now(),
 	}
 	q.chain.dir = dir
 	q.keeper.init()
@@ -233,7 +236,7 @@ func (q *Queue) deliver(ev core.Event) { q.in.put(envelope{event: ev}) }
 
 // run owns the core.
 func (q *Queue) run() {
-	interval := q.cfg.Replica.HeartbeatInterval
+	interval := min(q.cfg.Replica.HeartbeatInterval, q.cfg.Replica.LeaseTimeout)
 	t := time.NewTicker(interval / 4)
 	defer t.Stop()
 	var spare []envelope
@@ -331,6 +334,7 @@ func (q *Queue) tended() {
 
 // publish wakes those whose time has come. mu is held.
 func (q *Queue) publish() {
+	q.renew()
 	q.mu.appends.wake(q.mu.released)
 	q.mu.counting.wake(q.mu.counted)
 	if last := q.mu.q.Last(); last != q.mu.last {
@@ -372,6 +376,7 @@ func (q *Queue) failed(err error) {
 func (q *Queue) end(err error) {
 	q.mu.fail = err
 	q.mu.unlocked = false
+	q.lease.Store(0)
 	q.endTenure()
 	q.in.close()
 	q.mu.appends.fail(err)

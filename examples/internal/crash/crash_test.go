@@ -20,6 +20,15 @@ func TestMain(m *testing.M) {
 		"dies": func(context.Context, Job, *Reporter) error {
 			return errors.New("out of luck")
 		},
+		"fenced": func(ctx context.Context, job Job, r *Reporter) error {
+			if job.From < 3*8 { // three lives, of a window each
+				job.Units = job.From + 8
+			}
+			if err := appendUnits(ctx, job, r); err != nil || job.From >= 3*8 {
+				return err
+			}
+			return errors.New("somebody else works here")
+		},
 		"stalls": func(ctx context.Context, _ Job, r *Reporter) error {
 			r.Ready()
 			<-ctx.Done()
@@ -97,6 +106,28 @@ func TestRunReportsAChildThatDies(t *testing.T) {
 	_, err := Run{Job: Job{App: "dies", Units: 1}}.Do(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "out of luck") {
 		t.Errorf("error %v, want one with the child's words", err)
+	}
+}
+
+// A child whose place another has taken is followed by the next one, a few times.
+func TestRunGoesOnAfterAChildIsFenced(t *testing.T) {
+	fenced := func(err error) bool { return strings.Contains(err.Error(), "somebody else works here") }
+	told := 0
+	run := Run{
+		Job: Job{App: "fenced", Dir: t.TempDir(), Units: 40, Window: 8}, Fenced: fenced,
+		Watch: func(m Moment) {
+			if m.Kind == Fenced {
+				told++
+			}
+		},
+	}
+	result, err := run.Do(t.Context())
+	if err != nil || result.Answered != 40 || result.Fenced != 3 || told != 3 {
+		t.Errorf("%+v, told %d times, %v; want 40 answers after 3 lives that were fenced", result, told, err)
+	}
+	run.Job.App, run.Fenced = "dies", func(error) bool { return true }
+	if result, err = run.Do(t.Context()); err == nil || result.Fenced != mostFenced {
+		t.Errorf("a child that is fenced for ever: %+v, %v", result, err)
 	}
 }
 

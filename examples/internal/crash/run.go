@@ -19,6 +19,9 @@ type Run struct {
 
 	// Next brings the life that goes on, with the job that it has to do; Start if nil.
 	Next func(context.Context, Job) (*Life, error)
+	// Fenced says of a life that has ended by itself whether that was because another
+	// host has taken its place, so that the run goes on with the next one; never, if nil.
+	Fenced func(error) bool
 }
 
 // Moment is the state of a run at an event.
@@ -28,12 +31,14 @@ type Moment struct {
 	Answered int    // units
 	InFlight int    // sent by this life, not answered
 	Kills    []Kill // so far; the last one's Recovery may be to come
+	Host     string // of the life, if it has a name
 }
 
 // The kinds of events that the run adds to those of the child.
 const (
 	Killed  = "killed"  // the child is dead
 	Started = "started" // a life has begun
+	Fenced  = "fenced"  // a life has ended, since another host has taken its place
 )
 
 // Kill is one kill of a run.
@@ -54,6 +59,7 @@ type Kill struct {
 // Result is what a run has seen. It says nothing about the state.
 type Result struct {
 	Kills    []Kill        `json:"kills"`
+	Fenced   int           `json:"fenced"` // lives that ended since another host had taken their place
 	Answered int           `json:"answered"`
 	Elapsed  time.Duration `json:"elapsed_ns"`
 }
@@ -86,6 +92,9 @@ func (r Run) Do(ctx context.Context) (*Result, error) {
 		}
 	}
 }
+
+// mostFenced bounds the lives of a run that may be fenced: more are a fault.
+const mostFenced = 3
 
 // state is a run under way.
 type state struct {
@@ -132,6 +141,10 @@ func (s *state) live(ctx context.Context) (over bool, err error) {
 		return false, nil
 	case over:
 		return true, ended
+	case s.Run.Fenced != nil && s.result.Fenced < mostFenced && s.Run.Fenced(ended):
+		s.result.Fenced++
+		s.tell(Event{Kind: Fenced})
+		return false, nil
 	default:
 		return false, errors.Join(errors.New("child ended before its work"), ended)
 	}
@@ -233,7 +246,7 @@ func (s *state) tell(e Event) {
 	if s.Watch != nil {
 		s.Watch(Moment{
 			Event: e, Elapsed: time.Since(s.began), Answered: s.result.Answered,
-			InFlight: len(s.flying), Kills: s.result.Kills,
+			InFlight: len(s.flying), Kills: s.result.Kills, Host: s.name,
 		})
 	}
 }

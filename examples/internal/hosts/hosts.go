@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-go/pawl/examples/internal/crash"
 	"github.com/pawl-go/pawl/internal/ports"
+	"github.com/pawl-go/pawl/queue/replica"
 	"github.com/pawl-go/pawl/queue/replica/config"
 	"github.com/pawl-go/pawl/queue/replica/control"
 )
@@ -31,6 +32,7 @@ type Hosts struct {
 	sockets string // short, as the path of a socket must be
 	file    *config.File
 	source  int // which of them is, or was last; -1: none yet
+	job     crash.Job
 
 	standbys [len(names)]*crash.Life // nil: the source, or it does not run
 }
@@ -68,6 +70,7 @@ func (h *Hosts) configure() error {
   secretFile: %[2]q
   heartbeatIntervalMs: 200
   heartbeatTimeoutMs: 2000
+  leaseTimeoutMs: 2000
 hosts:
 %[3]sreplicaSets: { all: [ %[4]s ] }
 queues:
@@ -86,8 +89,9 @@ func File(dir string) string { return filepath.Join(dir, "hosts.yaml") }
 
 func (h *Hosts) path(name string) string { return filepath.Join(h.dir, name) }
 
-// on is a job as a host does it.
-func (h *Hosts) on(host int, job crash.Job) crash.Job {
+// on is the job as a host does it.
+func (h *Hosts) on(host int) crash.Job {
+	job := h.job
 	job.Dir, job.Durability, job.Standby = h.path(names[host]), "replicated", true
 	more := "standby=wait&host=" + names[host] + "&replication=" + url.QueryEscape(File(h.dir))
 	if job.Tuning != "" {
@@ -102,6 +106,7 @@ func (h *Hosts) on(host int, job crash.Job) crash.Job {
 // it returns is the run's, which waits for its end.
 func (h *Hosts) Next(ctx context.Context, job crash.Job) (*crash.Life, error) {
 	first := h.source < 0
+	h.job = job
 	h.source = (h.source + 1) % len(names)
 	if !first { // and before the one that was the source is there again: it would go on
 		if err := h.takeOver(ctx); err != nil {
@@ -109,14 +114,9 @@ func (h *Hosts) Next(ctx context.Context, job crash.Job) (*crash.Life, error) {
 		}
 	}
 	for host := range names {
-		if h.standbys[host] != nil {
-			continue
+		if err := h.standBy(ctx, host); err != nil {
+			return nil, err
 		}
-		started, err := crash.Start(ctx, h.on(host, job))
-		if err != nil {
-			return nil, fmt.Errorf("host %s: %w", names[host], err)
-		}
-		started.Name, h.standbys[host] = names[host], started
 	}
 	life := h.standbys[h.source]
 	if err := life.Begin(job.From); err != nil {
@@ -126,16 +126,60 @@ func (h *Hosts) Next(ctx context.Context, job crash.Job) (*crash.Life, error) {
 	return life, nil
 }
 
-// takeOver asks the host that is to be the source. One that was started a moment ago
-// may have no socket yet, and nothing tells when it has.
+// standBy starts a host that does not run.
+func (h *Hosts) standBy(ctx context.Context, host int) error {
+	if h.standbys[host] != nil {
+		return nil
+	}
+	life, err := crash.Start(ctx, h.on(host))
+	if err != nil {
+		return fmt.Errorf("host %s: %w", names[host], err)
+	}
+	life.Name, h.standbys[host] = names[host], life
+	return nil
+}
+
+// Fenced is for crash.Run.Fenced: a host that works ends when another one has become the
+// source, and then Next starts it anew, as one that stands by.
+func Fenced(err error) bool {
+	return err != nil && strings.Contains(err.Error(), replica.ErrTenureOver.Error())
+}
+
+// takeOver makes the host that is to be the source take over. One that was the source for
+// a moment, of its own accord, has been fenced, and is started anew.
 func (h *Hosts) takeOver(ctx context.Context) error {
-	name, life := names[h.source], h.standbys[h.source]
+	for {
+		name, life := names[h.source], h.standbys[h.source]
+		err := h.command(ctx, name, life)
+		if !errors.Is(err, errEnded) {
+			return err
+		}
+		h.standbys[h.source] = nil
+		ended := life.Wait()
+		if !Fenced(ended) {
+			return fmt.Errorf("host %s %w: %w", name, errEnded, ended)
+		}
+		if err := h.standBy(ctx, h.source); err != nil {
+			return err
+		}
+	}
+}
+
+var errEnded = errors.New("ended while it stood by")
+
+// command gives a host the command. One that was started a moment ago may have no socket
+// yet, and nothing tells when it has. Life, if it is a process of its own, may end instead.
+func (h *Hosts) command(ctx context.Context, name string, life *crash.Life) error {
 	host, _ := h.file.Host(name)
 	client := control.NewClient(h.file.ControlPath(host))
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	late := time.NewTimer(patience)
 	defer late.Stop()
+	var events <-chan crash.Event
+	if life != nil {
+		events = life.Events
+	}
 	for {
 		_, err := client.TakeOver(ctx, "journal", false, patience)
 		if err == nil {
@@ -150,32 +194,24 @@ func (h *Hosts) takeOver(ctx context.Context) error {
 			return fmt.Errorf("host %s: %w", name, err)
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case _, ok := <-life.Events: // a standby says nothing
+		case _, ok := <-events: // a standby says nothing
 			if !ok {
-				h.standbys[h.source] = nil
-				return fmt.Errorf("host %s ended while it stood by: %w", name, life.Wait())
+				return errEnded
 			}
 			return fmt.Errorf("host %s works, and nobody has asked it to", name)
 		}
 	}
 }
 
-// Job is the job of the run as the last source has it, once the run is over: who opens
+// Last is the job of the run as the last source has it, once the run is over: who opens
 // its engine is the source again, since the other two go on.
-func (h *Hosts) Job(job crash.Job) crash.Job { return h.on(h.source, job) }
+func (h *Hosts) Last() crash.Job { return h.on(h.source) }
 
 // Close kills the hosts that stand by, and waits for them. The data stay.
 func (h *Hosts) Close() error {
 	var errs []error
-	for host, life := range h.standbys {
-		if life == nil {
-			continue
-		}
-		h.standbys[host] = nil
-		errs = append(errs, life.Kill())
-		for range life.Events { // to its end, as Wait asks
-		}
-		_ = life.Wait() // says that it was killed
+	for host := range names {
+		errs = append(errs, h.end(host))
 	}
 	return errors.Join(append(errs, os.RemoveAll(h.sockets))...)
 }

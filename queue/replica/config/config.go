@@ -32,6 +32,7 @@ type Context struct {
 	BaseSinkPath      string
 	HeartbeatInterval time.Duration
 	HeartbeatTimeout  time.Duration
+	LeaseTimeout      time.Duration
 	SecretFile        string // empty: no shared secret
 	TLS               TLS
 }
@@ -135,6 +136,7 @@ func (f *File) Replica(q Queue, host core.HostID) core.Config {
 		Self: host, Hosts: slices.Clone(q.Hosts), Master: q.Master,
 		Acknowledge: q.Acknowledge, Strategy: q.Strategy, FlushToCount: q.CountFlushed, AllowLoss: q.AllowLoss,
 		HeartbeatInterval: f.Context.HeartbeatInterval, HeartbeatTimeout: f.Context.HeartbeatTimeout,
+		LeaseTimeout: f.Context.LeaseTimeout,
 	}
 }
 

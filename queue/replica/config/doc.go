@@ -28,6 +28,8 @@
 //	  baseSinkPath         directory of the queues at all other hosts
 //	  heartbeatIntervalMs  2000 unless set
 //	  heartbeatTimeoutMs   3000 unless set; must be longer than the interval
+//	  leaseTimeoutMs       1000 unless set: a source that has not heard enough hosts for
+//	                       an entry to count for so long begins nothing new
 //	  secretFile           file with the secret that the hosts share
 //	  tls                  certFile, keyFile, caFile: TLS between the hosts
 //	hosts.NAME

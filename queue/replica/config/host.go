@@ -18,6 +18,7 @@ func (f *File) HostConfig(self Host) (replica.Config, error) {
 	cfg := replica.Config{
 		Self:              self.ID,
 		HeartbeatInterval: f.Context.HeartbeatInterval, HeartbeatTimeout: f.Context.HeartbeatTimeout,
+		LeaseTimeout: f.Context.LeaseTimeout,
 	}
 	for _, h := range f.Hosts {
 		cfg.Peers = append(cfg.Peers, replica.Peer{ID: h.ID, Name: h.Name, Addr: h.Address})

@@ -126,6 +126,7 @@ func (p *parser) once(n *yaml.Node, what, value string) bool {
 func (p *parser) context(n *yaml.Node) {
 	c := &p.file.Context
 	c.HeartbeatInterval, c.HeartbeatTimeout = core.DefaultHeartbeatInterval, core.DefaultHeartbeatTimeout
+	c.LeaseTimeout = core.DefaultLeaseTimeout
 	c.BaseSourcePath, c.BaseSinkPath = "replica/source", "replica/sink"
 	if n == nil {
 		return
@@ -142,8 +143,9 @@ func (p *parser) context(n *yaml.Node) {
 			beat = n
 			c.HeartbeatTimeout = p.millis(n, "heartbeatTimeoutMs")
 		},
-		"secretFile": func(n *yaml.Node) { c.SecretFile = p.word(n, "secretFile") },
-		"tls":        p.tls,
+		"leaseTimeoutMs": func(n *yaml.Node) { c.LeaseTimeout = p.millis(n, "leaseTimeoutMs") },
+		"secretFile":     func(n *yaml.Node) { c.SecretFile = p.word(n, "secretFile") },
+		"tls":            p.tls,
 	})
 	if c.HeartbeatInterval > 0 && c.HeartbeatTimeout > 0 && c.HeartbeatTimeout <= c.HeartbeatInterval {
 		p.mistake(beat, "heartbeatTimeoutMs is %d; it must be longer than heartbeatIntervalMs, %d",

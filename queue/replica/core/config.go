@@ -15,11 +15,12 @@ import (
 const (
 	DefaultHeartbeatInterval = 2 * time.Second
 	DefaultHeartbeatTimeout  = 3 * time.Second
+	DefaultLeaseTimeout      = time.Second
 	DefaultChunkBytes        = 256 << 10
 )
 
 // Config holds the settings of a Replica. They must be the same at all hosts
-// but for Self and ChunkBytes; hosts notice when those that matter differ, and
+// but for Self, LeaseTimeout and ChunkBytes; hosts notice when those that matter differ, and
 // then do not copy to each other.
 type Config struct {
 	Self  HostID
@@ -41,6 +42,10 @@ type Config struct {
 	// and giving up here. 0 means the default. The timeout must be the longer.
 	HeartbeatInterval time.Duration
 	HeartbeatTimeout  time.Duration
+	// LeaseTimeout is how long a source that does not hear enough hosts for an entry
+	// to count goes on beginning new work: see LeaseEnd. 0 means the default. It may
+	// differ between hosts.
+	LeaseTimeout time.Duration
 	// ChunkBytes is about how much a sink is sent at a time. 0 means the default.
 	ChunkBytes int
 }
@@ -51,6 +56,9 @@ func (c *Config) validate() error {
 	}
 	if c.HeartbeatTimeout == 0 {
 		c.HeartbeatTimeout = max(DefaultHeartbeatTimeout, c.HeartbeatInterval*3/2)
+	}
+	if c.LeaseTimeout == 0 {
+		c.LeaseTimeout = DefaultLeaseTimeout
 	}
 	if c.ChunkBytes == 0 {
 		c.ChunkBytes = DefaultChunkBytes
@@ -70,6 +78,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("master %d is not among the hosts %v of the queue", c.Master, c.Hosts)
 	case c.HeartbeatInterval < 0 || c.HeartbeatTimeout <= c.HeartbeatInterval:
 		return fmt.Errorf("heartbeat timeout %v must exceed the interval %v", c.HeartbeatTimeout, c.HeartbeatInterval)
+	case c.LeaseTimeout < 0:
+		return fmt.Errorf("lease timeout %v is negative", c.LeaseTimeout)
 	case c.ChunkBytes < 0:
 		return fmt.Errorf("chunk of %d bytes", c.ChunkBytes)
 	case !c.Acknowledge:

@@ -157,6 +157,10 @@ type Locked struct{ Why string }
 // past it.
 type Counted struct{ Counted, Released queue.Index }
 
+// Lease says that a source may begin new work, or not any more: LeaseEnd has passed.
+// It comes when that changes; a source begins with it.
+type Lease struct{ Held bool }
+
 // Drop asks to end a connection whose peer breaks the protocol.
 type Drop struct {
 	Peer HostID
@@ -211,6 +215,7 @@ const (
 	NoticeStorage   NoticeKind = "storage"    // the queue could not be changed
 	NoticeTrust     NoticeKind = "trust"      // this host may promise, or may not
 	NoticeSingle    NoticeKind = "single"     // the queue has become single, or ends to be
+	NoticeLease     NoticeKind = "lease"      // the source hears too few hosts, or enough again
 	NoticeSwitch    NoticeKind = "switch"     // a switch begins, or the old source takes over again
 	NoticeProtocol  NoticeKind = "protocol"   // a peer broke the protocol
 	NoticeSumFailed NoticeKind = "sum failed" // a history could not be summed up
@@ -228,6 +233,7 @@ func (Stream) effect()        {}
 func (Unlocked) effect()      {}
 func (Locked) effect()        {}
 func (Counted) effect()       {}
+func (Lease) effect()         {}
 func (Drop) effect()          {}
 func (Result) effect()        {}
 func (Closed) effect()        {}

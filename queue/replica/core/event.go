@@ -93,7 +93,8 @@ type Released struct {
 	Sum     uint64
 }
 
-// Tick tells the time, at least four times in a heartbeat interval. Times must
+// Tick tells the time, at least four times in a heartbeat interval, and in
+// LeaseTimeout. Times must
 // not fall.
 type Tick struct{ Now time.Time }
 

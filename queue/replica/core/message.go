@@ -91,7 +91,7 @@ type Message struct {
 	Config   uint64      // State: what must be the same at all hosts
 	Birth    Epoch       // State: the epoch of the queue's first source
 
-	OK      bool // Answer: the promise is given. Sum: the entry is there
+	OK      bool // State: of a source that hears enough hosts. Answer: the promise is given. Sum: the entry is there
 	Force   bool // Ask
 	Command bool // Ask: somebody wants it, though a source may live
 	Newborn bool // Ask: all hosts are there, and no history has an epoch

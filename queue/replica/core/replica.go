@@ -87,9 +87,10 @@ type peer struct {
 	id    HostID
 	conn  uint64   // 0: down
 	state *Message // the last State of this connection
-	feed  *feed    // what this host sends to it
-	owes  Epoch    // an Ask that is answered once the promise is flushed
-	feeds uint64   // streams so far, over all connections
+	heard time.Time
+	feed  *feed  // what this host sends to it
+	owes  Epoch  // an Ask that is answered once the promise is flushed
+	feeds uint64 // streams so far, over all connections
 	// notBefore: after a Stop a feed begins no earlier.
 	notBefore time.Time
 	mismatch  bool // told
@@ -194,6 +195,7 @@ func (r *Replica) stepOpen(ev Event) {
 		r.peerDown(ev)
 	case Received:
 		if p := r.peer(ev.Peer); p != nil && p.conn == ev.Conn {
+			p.heard = r.now
 			r.receive(p, ev.Msg)
 		}
 	case SumIs:

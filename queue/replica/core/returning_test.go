@@ -98,11 +98,12 @@ func (s *reign) connect() {
 	}
 }
 
-// step lets something happen that is under way. Time goes by when much has.
+// step lets something happen that is under way. Time goes by when nothing is, or much
+// has: what is sent arrives within the lease.
 func (s *reign) step() {
 	worked := s.work()
 	s.sweep()
-	if s.busy++; !worked || s.busy > 40 {
+	if s.busy++; !worked || s.busy > 300 {
 		s.busy = 0
 		s.tick()
 	}

@@ -19,6 +19,7 @@ type source struct {
 	stamps stamps
 	round  uint64 // of Confirm
 	asked  time.Time
+	lease  lease
 }
 
 // handing is a switch under way, at the old source.
@@ -31,7 +32,7 @@ type handing struct {
 
 // becomeSource opens the epoch that enough hosts have promised.
 func (r *Replica) becomeSource(c *campaign) {
-	r.source = &source{epoch: c.epoch, before: r.counted, began: r.now, locked: true}
+	r.source = &source{epoch: c.epoch, before: r.counted, began: r.now, locked: true, lease: lease{heard: r.now}}
 	r.openEpoch(c.lossy)
 	if c.command != 0 {
 		r.emit(Result{ID: c.command})
@@ -57,6 +58,7 @@ func (r *Replica) settleSource() {
 	r.settleSingle()
 	r.settleLock()
 	r.settleConfirm()
+	r.settleLease()
 	for _, p := range r.peers {
 		r.openFeed(p, false)
 	}

@@ -12,7 +12,8 @@ type Status struct {
 	Role     Role
 	Epoch    Epoch // promised
 	Source   HostID
-	Followed HostID // the source of another host that can be reached; 0: none has one
+	Living   HostID // the source that this host holds to be alive; 0: none
+	Followed HostID // the living source of another host that can be reached; 0: none has one
 	Locked   bool   // the application may not append here
 	Why      string // it is locked
 	WaitsFor []HostID
@@ -23,6 +24,7 @@ type Status struct {
 	Keep     queue.Index // retention must leave everything above
 	Gap      uint64
 	Trust    Trust
+	Leased   bool   // a source that may begin new work
 	Single   HostID // who alone may hold the last entries; 0: nobody
 	Need     int    // w
 	Promises int    // q
@@ -34,7 +36,7 @@ func (r *Replica) Status() Status {
 	s := Status{
 		Self: r.cfg.Self, Role: r.role(), Epoch: r.hard.Promised, Source: r.sourceHost(), Last: r.h.mark(),
 		Counted: r.counted, Released: r.released, Flushed: r.flushed, Keep: r.counted, Gap: r.Gap(),
-		Followed: r.followed(), Trust: r.hard.Trust, Single: r.singleHost(), Need: r.w, Promises: r.q, Table: r.Table(),
+		Living: r.living(), Followed: r.followed(), Trust: r.hard.Trust, Leased: r.leased(), Single: r.singleHost(), Need: r.w, Promises: r.q, Table: r.Table(),
 	}
 	if r.source == nil || r.source.locked {
 		e := r.lockedError()
@@ -66,14 +68,19 @@ func (r *Replica) sourceHost() HostID {
 
 // living is the source that this host holds to be alive: itself, the one that it
 // follows (its connection ends when nothing has been heard of it for the heartbeat
-// timeout), or the candidate to whom it gave its promise a moment ago.
+// timeout), or the candidate to whom it gave its promise a moment ago. A source that
+// hears too few hosts for anything to count is in nobody's way.
 func (r *Replica) living() HostID {
 	g := r.granted
 	switch {
 	case r.source != nil:
-		return r.cfg.Self
+		if r.leased() {
+			return r.cfg.Self
+		}
 	case r.follow != nil && !r.follow.donor:
-		return r.follow.peer
+		if p := r.peer(r.follow.peer); p.state == nil || p.state.OK {
+			return p.id
+		}
 	case g.host != 0 && r.now.Before(g.until) && r.peer(g.host).conn == g.conn:
 		return g.host
 	}
@@ -84,11 +91,19 @@ func (r *Replica) living() HostID {
 // is it.
 func (r *Replica) followed() HostID {
 	for _, p := range r.peers {
-		if r.reachable(p) && p.state.Source != 0 && p.state.Source != r.cfg.Self {
-			return p.state.Source
+		if source := r.sourceOf(p); source != 0 && source != r.cfg.Self {
+			return source
 		}
 	}
 	return 0
+}
+
+// sourceOf is the living source as a host has said it.
+func (r *Replica) sourceOf(p *peer) HostID {
+	if !r.reachable(p) || p.state.Source == p.id && !p.state.OK {
+		return 0
+	}
+	return p.state.Source
 }
 
 // summary is what others are told when it changes.
@@ -96,6 +111,7 @@ type summary struct {
 	promised Epoch
 	last     Epoch
 	source   HostID
+	leased   bool
 	trust    Trust
 	single   HostID
 }
@@ -110,8 +126,17 @@ func (r *Replica) settleState() {
 	r.tellWaits()
 }
 
+// claimed is whom State names: a source names itself, whoever it hears, for those who
+// follow it.
+func (r *Replica) claimed() HostID {
+	if r.source != nil {
+		return r.cfg.Self
+	}
+	return r.living()
+}
+
 func (r *Replica) tellState() {
-	s := summary{r.written.Promised, r.h.mark().Epoch, r.living(), r.hard.Trust, r.singleHost()}
+	s := summary{r.written.Promised, r.h.mark().Epoch, r.claimed(), r.leased(), r.hard.Trust, r.singleHost()}
 	if s == r.told {
 		return
 	}
@@ -142,7 +167,7 @@ func (r *Replica) tellWaits() {
 func (r *Replica) stateMessage() *Message {
 	return &Message{
 		Type: MsgState, Promised: r.written.Promised, Last: r.h.mark(), Counted: r.counted, Trust: r.hard.Trust,
-		Source: r.living(), Single: r.singleHost(), Config: r.config, Birth: r.hard.Birth,
+		Source: r.claimed(), OK: r.leased(), Single: r.singleHost(), Config: r.config, Birth: r.hard.Birth,
 	}
 }
 

@@ -103,6 +103,13 @@ func (s Strategy) String() string {
 	return [...]string{"unbounded", "max gap", "any", "majority", "all", "custom"}[s.kind]
 }
 
+// HoldsEach reports whether the strategy holds each append back until it counts, or a
+// function says when.
+func (s Strategy) HoldsEach() bool { return s.kind >= anyHost }
+
+// Waits reports whether an append waits at the limit, and does not fail.
+func (s Strategy) Waits() bool { return s.over == overWait }
+
 // counting is w: how many of n hosts must hold an entry before it counts.
 func (s Strategy) counting(n int) int {
 	switch {

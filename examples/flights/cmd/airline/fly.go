@@ -24,6 +24,7 @@ type report struct {
 	Recovery   recovery         `json:"recovery_ms"`
 	Verdict    *flights.Verdict `json:"verdict"`
 	AuditTime  time.Duration    `json:"audit_ns"`
+	Hosts      []string         `json:"hosts,omitempty"` // at which the verdict was read, if there are several
 	Trace      *traced          `json:"trace,omitempty"`
 }
 
@@ -50,14 +51,15 @@ func fly(ctx context.Context, o options) (r *report, err error) {
 		job.Trace = filepath.Join(o.dir, "trace.jsonl")
 	}
 	run := crash.Run{Job: job, Kills: o.kills, Seed: o.seed, Watch: show.watch}
-	engine := job.Engine
+	books := func(_ context.Context, read func(name, engine string) error) error { return read("", job.Engine()) }
 	if o.durability == "replicated" {
 		var three *hosts.Hosts
 		if three, err = hosts.New(ctx, o.dir); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, three.Close()) }()
-		run.Next, engine = three.Next, func() string { return three.Job(job).Engine() }
+		run.Next, run.Fenced = three.Next, hosts.Fenced
+		books = three.Each
 	}
 	result, err := flights.Run(ctx, run, o.flights)
 	show.end()
@@ -65,7 +67,7 @@ func fly(ctx context.Context, o options) (r *report, err error) {
 		return nil, err
 	}
 	began := time.Now()
-	verdict, err := flights.Audit(ctx, engine(), o.flights)
+	verdict, at, err := audit(ctx, o.flights, books)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
@@ -73,13 +75,37 @@ func fly(ctx context.Context, o options) (r *report, err error) {
 	r = &report{
 		OK:   verdict.OK() && len(result.Kills) == o.kills,
 		Seed: o.seed, Durability: o.durability, Asked: o.kills,
-		Run: result, Verdict: verdict, AuditTime: time.Since(began),
+		Run: result, Verdict: verdict, AuditTime: time.Since(began), Hosts: at,
 		Recovery: recovery{P50: milliseconds(crash.Quantile(all, 0.5)), Max: milliseconds(crash.Quantile(all, 1))},
 	}
 	if o.trace {
 		r.check(job)
 	}
 	return r, nil
+}
+
+// audit reads the books, at each host if there are several. Of a host whose books differ
+// it is that one's verdict that counts.
+func audit(ctx context.Context, units int, books func(context.Context, func(name, engine string) error) error) (verdict *flights.Verdict, at []string, err error) {
+	err = books(ctx, func(name, engine string) error {
+		v, err := flights.Audit(ctx, engine, units)
+		if err != nil {
+			return err
+		}
+		if name != "" {
+			at = append(at, name)
+			for i := range v.Differences {
+				v.Differences[i] = "host " + name + ": " + v.Differences[i]
+			}
+		}
+		if verdict == nil {
+			verdict = v
+			return nil
+		}
+		verdict.Differences = append(verdict.Differences, v.Differences...)
+		return nil
+	})
+	return verdict, at, err
 }
 
 // check holds the trace to the semantics.

@@ -55,6 +55,9 @@ func (r *report) kills(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\n%d times kill -9, in %.1f s. In flight at the kills: %d flights, %d at least; flown again from where they were: %d.\n",
 		len(r.Run.Kills), r.Run.Elapsed.Seconds(), inFlight, least, resumed)
+	if n := r.Run.Fenced; n > 0 {
+		fmt.Fprintf(b, "Fenced, since another host had become the source, and started anew: %d.\n", n)
+	}
 	if len(r.Run.Kills) > 0 {
 		from := "the start of the program to its first new answer"
 		if r.Durability == "replicated" {
@@ -76,8 +79,12 @@ func (r *report) verdict(b *strings.Builder, s style) {
 	if missed := r.Asked - len(r.Run.Kills); missed > 0 {
 		fmt.Fprintf(b, "%s %d of the kills found no work in flight and did not land: give it more --flights.\n", s.red("note:"), missed)
 	}
-	fmt.Fprintf(b, "Read anew from the data, in %s: %d flights and %d airports against the file.\n",
-		r.AuditTime.Round(time.Millisecond), r.Verdict.Flights, len(r.Verdict.Boards))
+	where := ""
+	if len(r.Hosts) > 0 {
+		where = ", at each of the hosts " + strings.Join(r.Hosts, ", ")
+	}
+	fmt.Fprintf(b, "Read anew from the data%s, in %s: %d flights and %d airports against the file.\n",
+		where, r.AuditTime.Round(time.Millisecond), r.Verdict.Flights, len(r.Verdict.Boards))
 	switch t := r.Trace; {
 	case t == nil:
 	case t.Error != "":

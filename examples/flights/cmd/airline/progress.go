@@ -60,6 +60,8 @@ func (p *progress) watch(m crash.Moment) {
 	switch {
 	case p.told < len(m.Kills) && m.Kills[p.told].Recovery > 0:
 		p.kill(m)
+	case m.Kind == crash.Fenced:
+		p.fenced(m)
 	case m.Kind == crash.Killed || m.Kind == "end":
 		p.draw(m)
 	default:
@@ -93,6 +95,15 @@ func (p *progress) kill(m crash.Moment) {
 	if p.terminal {
 		p.draw(m)
 	}
+}
+
+// fenced writes that a host has ended because another one was the source.
+func (p *progress) fenced(m crash.Moment) {
+	if p.terminal {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+	fmt.Fprintf(p.w, "%6.2f s  %s   host %-5s  another host had become the source; it starts anew, and stands by\n",
+		m.Elapsed.Seconds(), p.red("fenced"), m.Host)
 }
 
 func (p *progress) draw(m crash.Moment) {

@@ -1,0 +1,85 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/queue/replica"
+)
+
+// A source that is cut off begins nothing: nothing is delivered, nothing counts any more,
+// requests from outside are refused. What runs is recorded, and when the other hosts are
+// heard again everything goes on, in order.
+func TestCutOffSourceBeginsNothing(t *testing.T) {
+	h := newThreeHosts(t, 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	one, two, three := h.open(ctx, 1), h.open(ctx, 2), h.open(ctx, 3)
+	e := <-one
+	p := newProbe()
+	s, err := e.Join(ctx, engine.Component{Name: "c", Types: []engine.Type{{Name: "A"}, {Name: "B"}}}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := func(held bool) {
+		t.Helper()
+		q := e.copied.q
+		if err := q.WaitStats(ctx, func(replica.Stats) bool { return q.Leased() == held }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send := func(by engine.Attempt, r *engine.Request) (engine.Position, error) {
+		return s.Send(by, &engine.Effects{Requests: []*engine.Request{r}})
+	}
+	outer := call(s, "A", "1")
+	lease(true)
+	at, err := send(engine.Attempt{}, outer)
+	if err == nil {
+		err = s.Wait(ctx, at)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.delivery(t, outer.ID, 1)
+	h.cut(1, true)
+	lease(false)
+	if s.Committed(at) {
+		t.Error("what has counted is acted on at a source that is cut off")
+	}
+	if _, err := send(engine.Attempt{}, call(s, "A", "2")); !errors.Is(err, engine.ErrUnavailable) || !errors.As(err, new(*replica.LeaseError)) {
+		t.Errorf("a request from outside: %v", err)
+	}
+	first, second := nested(s, outer, "B", "1"), nested(s, outer, "B", "1")
+	for _, r := range []*engine.Request{first, second} {
+		if _, err := send(attempt(outer, 1), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.note(func() {
+		if n := len(p.deliveries); n != 1 {
+			t.Errorf("%d deliveries, want only that from before", n)
+		}
+	})
+	h.cut(1, false)
+	p.delivery(t, second.ID, 1)
+	p.note(func() {
+		if n := len(p.deliveries); n != 3 || p.deliveries[1].Request.ID != first.ID {
+			t.Errorf("delivered: %+v, want the two calls once, in order", p.deliveries)
+		}
+	})
+	end, err := s.Finish(attempt(first, 1), &engine.Effects{}, value("done"))
+	if err == nil {
+		err = s.Wait(ctx, end)
+	}
+	if err != nil {
+		t.Errorf("finish after the cut: %v", err)
+	}
+	cancel()
+	for _, opened := range []<-chan *Engine{one, two, three} {
+		for range opened { // it is open until it is closed
+		}
+	}
+}
