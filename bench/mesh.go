@@ -107,7 +107,7 @@ func startMeshNode(id string, peers ...mesh.Peer) (*mesh.Node, error) {
 				return nil
 			}
 			return c.Reply(messages.Answer(m, told))
-		})
+		}, mesh.Quick())
 		if err != nil {
 			node.Close()
 			return nil, err

@@ -79,6 +79,9 @@ type Operator interface {
 	// Actors lists actors of a type that have state or pending requests, in
 	// byte order of their ids, from an id on.
 	Actors(ctx context.Context, kind, from string, limit int) ([]Actor, error)
+	// Maps lists the names of the map cells of an actor that have recorded entries, in
+	// byte order.
+	Maps(ctx context.Context, a Actor) ([]string, error)
 	// Types lists the names of all actor types hosted, stored or waited for.
 	Types(ctx context.Context) ([]string, error)
 	// Tail reads what happens from the first record at or after a position on: 0

@@ -126,7 +126,9 @@ func (n *Node) receiveControl(ctx context.Context, conn net.Conn, who wire.Ident
 		return reply(wire.NoSuchLink, 0, wire.LinkID{}, 0)
 	}
 	defer n.unexpect(l)
+	n.mu.Lock()
 	last, received := n.lastLink(who.Node)
+	n.mu.Unlock()
 	if err := reply(wire.Welcome, 0, last, received); err != nil {
 		l.fail(err)
 		return err

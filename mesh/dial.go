@@ -49,8 +49,7 @@ func (n *Node) connect(ctx context.Context, d roster.Dial) (*link, error) {
 	if _, err := rand.Read(id.Link[:]); err != nil {
 		return nil, err
 	}
-	id.LastLink, id.Received = n.lastLink(d.ID)
-	conn, who, err := n.dialStream(ctx, d.Addr, id, func() bool { return n.commit(d.ID) })
+	conn, who, err := n.dialStream(ctx, d.Addr, id, n.commit)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +67,9 @@ func (n *Node) connect(ctx context.Context, d roster.Dial) (*link, error) {
 	return l, nil
 }
 
+// wanted is the commit of a lane: its link has been committed to.
+func wanted(*wire.Identity) bool { return true }
+
 // connectLanes dials all lanes at once.
 func (n *Node) connectLanes(ctx context.Context, l *link, d roster.Dial) error {
 	errs := make(chan error, len(l.lanes)) // each sends one
@@ -75,7 +77,7 @@ func (n *Node) connectLanes(ctx context.Context, l *link, d roster.Dial) error {
 		n.background.Go(func() {
 			id := n.identity(i+1, d.ID)
 			id.Link = l.id
-			conn, _, err := n.dialStream(ctx, d.Addr, id, func() bool { return true })
+			conn, _, err := n.dialStream(ctx, d.Addr, id, wanted)
 			if err == nil {
 				l.attachLane(i, conn)
 			}
@@ -106,7 +108,7 @@ func awaitReady(ctx context.Context, conn net.Conn) error {
 }
 
 // dialStream dials one stream and shakes hands.
-func (n *Node) dialStream(ctx context.Context, addr string, id wire.Identity, commit func() bool) (net.Conn, wire.Identity, error) {
+func (n *Node) dialStream(ctx context.Context, addr string, id wire.Identity, commit func(*wire.Identity) bool) (net.Conn, wire.Identity, error) {
 	raw, err := n.cfg.Network.Dial(ctx, addr)
 	if err != nil {
 		return nil, wire.Identity{}, err
@@ -166,7 +168,7 @@ func (n *Node) redialOnce(l *link, s *stream) error {
 	id := n.identity(s.index+1, l.peer.id)
 	s.dials++
 	id.Link, id.Received, id.Dial = l.id, s.received.Load(), s.dials
-	conn, who, err := n.dialStream(ctx, n.addrOf(l), id, func() bool { return true })
+	conn, who, err := n.dialStream(ctx, n.addrOf(l), id, wanted)
 	if err != nil {
 		return err
 	}

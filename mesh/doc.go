@@ -55,7 +55,8 @@
 // Two nodes share a link: a control stream and as many lanes as the side with more
 // of them has, all dialled by one side (package internal/wire has the bytes). Each
 // stream has a queue (internal/sendq) that a goroutine empties, all that waits in
-// one write, and a goroutine that reads and puts what it decodes into mailboxes.
+// one write, and a goroutine that reads and puts what it decodes into mailboxes. A
+// call or reply that is alone there is written by who sends it.
 // Readers never wait, so replies and signs of life always get through. Who is a
 // member, whom to dial when, and which of two links stays is decided by a table
 // without clock or network (internal/roster). An actor has a goroutine only while

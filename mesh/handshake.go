@@ -89,13 +89,14 @@ func proven(conn net.Conn, secret []byte, side string, said []byte) ([]byte, err
 	return b[:n], nil
 }
 
-// handshakeD is the dialler's side. commit is asked before this node says who it is.
-func (n *Node) handshakeD(conn net.Conn, id wire.Identity, commit func() bool) (wire.Identity, error) {
+// handshakeD is the dialler's side. commit is asked before this node says who it is, and
+// completes what it says.
+func (n *Node) handshakeD(conn net.Conn, id wire.Identity, commit func(*wire.Identity) bool) (wire.Identity, error) {
 	said, err := greet(conn, true)
 	if err != nil {
 		return wire.Identity{}, err
 	}
-	if !commit() {
+	if !commit(&id) {
 		return wire.Identity{}, errGivenUp
 	}
 	mine := wire.AppendIdentity(nil, id)

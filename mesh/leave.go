@@ -65,7 +65,7 @@ func (l *link) sayGoodbye(ctx context.Context) error {
 		}
 		b := l.node.takeBuffer()
 		b.b = wire.AppendEmpty(b.b[:0], wire.Fin)
-		s.pushAlways(b)
+		s.pushAlways(b, false)
 	}
 	l.say(wire.AppendEmpty(nil, wire.Goodbye))
 	select {

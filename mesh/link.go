@@ -231,7 +231,7 @@ func (s *stream) noteLoss(received uint64) {
 func (l *link) say(frame []byte) {
 	b := l.node.takeBuffer()
 	b.b = append(b.b[:0], frame...)
-	l.control.pushAlways(b)
+	l.control.pushAlways(b, false)
 }
 
 // noteRefusal keeps a refused cast for the next summary to its sender.

@@ -30,6 +30,7 @@ type cell[M any] struct {
 	pos     int       // in it
 	emptied *chunk[M] // a small one that is worked off
 	tookN   uint64
+	atMost  int // so many messages more, if quick; else -1
 	make    func(*Context) (Handler[M], error)
 	handler Handler[M]
 	ctx     *Context
@@ -54,6 +55,11 @@ func (c *cell[M]) push(m M, req *request, size int) pushResult {
 	}
 	if !c.busy && c.status != Suspended {
 		c.busy = true
+		if c.opts.quick && size > 0 && req != nil && c.status == Running {
+			c.mu.Unlock()
+			c.runOnce()
+			return pushed
+		}
 		go c.run()
 	}
 	c.mu.Unlock()
@@ -138,7 +144,22 @@ func (c *cell[M]) run() {
 	}
 }
 
+// runOnce handles one message on the goroutine that has brought it, and leaves what
+// has come meanwhile to one of the actor's own; see [Quick].
+func (c *cell[M]) runOnce() {
+	c.atMost = 1
+	err := c.work()
+	if errors.Is(err, errIdle) {
+		return
+	}
+	c.atMost = -1
+	if errors.Is(err, errMore) || c.endOfLife(err) {
+		go c.run()
+	}
+}
+
 var (
+	errMore    = errors.New("more")    // something waits, and is not for this goroutine
 	errIdle    = errors.New("idle")    // nothing to do: the goroutine ends, busy is false
 	errAborted = errors.New("aborted") // the life ends: aborted
 	errStopped = errors.New("stopped") // the life ends: the actor stopped itself
@@ -224,6 +245,10 @@ func (c *cell[M]) next() (*envelope[M], error) {
 			}
 		}
 		if c.batch != nil && c.pos < len(c.batch.slots) {
+			if c.atMost == 0 {
+				return nil, errMore
+			}
+			c.atMost = max(c.atMost-1, -1)
 			e := &c.batch.slots[c.pos]
 			c.pos++
 			c.tookN++
@@ -269,7 +294,12 @@ func (c *cell[M]) refill() error {
 	if c.closed {
 		return errDrained
 	}
-	c.busy = false
+	return c.idle()
+}
+
+// idle is for a goroutine that has nothing to do; c.mu is held.
+func (c *cell[M]) idle() error {
+	c.busy, c.atMost = false, -1
 	return errIdle
 }
 
@@ -285,8 +315,7 @@ func (c *cell[M]) attend() error {
 		c.clear(wantStop)
 		return errStopped
 	case a&wantSuspend != 0:
-		c.busy = false
-		return errIdle
+		return c.idle()
 	}
 	return nil
 }

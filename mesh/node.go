@@ -302,6 +302,7 @@ func (n *Node) establish(l *link) error {
 		l.up = true
 		n.links[l.id] = l
 		l.peer = n.peerOf(l.peer.id)
+		n.settle(l.peer, 0, false) // unless the peer has told
 		if !l.dialed {
 			l.say(wire.AppendEmpty(nil, wire.Ready)) // before anything else on it
 		}
@@ -353,14 +354,16 @@ func (n *Node) settle(p *peer, received uint64, known bool) {
 	n.dropLost(p.id, past.sent-min(received, past.sent))
 }
 
-// settlePast settles the past link with a peer that is being linked again.
+// settlePast settles the past link with a peer that is being linked again. One that
+// speaks of another link may not know ours, having been restarted, or may have said so
+// before ours was: it is settled when the peer's new link is up.
 func (n *Node) settlePast(who wire.Identity) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if v, ok := n.peers.Load(who.Node); ok {
-		p := v.(*peer)
-		known := p.past != nil && p.past.id == who.LastLink
-		n.settle(p, who.Received, known)
+		if p := v.(*peer); p.past != nil && p.past.id == who.LastLink {
+			n.settle(p, who.Received, true)
+		}
 	}
 }
 
@@ -371,10 +374,9 @@ func (n *Node) dropLost(peer string, count uint64) {
 	}
 }
 
-// lastLink returns the last link with a peer that is over, and how much came by it.
+// lastLink returns the last link with a peer that is over, and how much came by it;
+// n.mu is held.
 func (n *Node) lastLink(id string) (wire.LinkID, uint64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	v, ok := n.peers.Load(id)
 	if !ok || v.(*peer).past == nil {
 		return wire.LinkID{}, 0
@@ -429,11 +431,18 @@ func (n *Node) findLink(id wire.LinkID) (l *link, isUp bool) {
 	return n.links[id], true
 }
 
-// commit asks the roster whether a dial of ours is still wanted.
-func (n *Node) commit(id string) (ok bool) {
+// commit asks the roster whether a dial of ours is still wanted. What came by the last
+// link is said as of now: another may have come and gone since the dial began.
+func (n *Node) commit(id *wire.Identity) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.roster.Commit(id)
+	for _, l := range n.links {
+		if l.peer.id == id.Target {
+			return false // it is up, or not over yet
+		}
+	}
+	id.LastLink, id.Received = n.lastLink(id.Target)
+	return n.roster.Commit(id.Target)
 }
 
 func (n *Node) noteDialError(id string, err error) {

@@ -119,7 +119,11 @@ func killUnderLoad(t *testing.T, c cluster, random *rand.Rand, a, b *mesh.Node, 
 		for i := range 5 {
 			w := &witness{}
 			witnesses[fmt.Sprint(n.ID(), i)] = w
-			spawn(t, n, fmt.Sprint("w", i), w.handle)
+			var options []mesh.SpawnOption
+			if i%2 == 0 {
+				options = append(options, mesh.Quick())
+			}
+			spawn(t, n, fmt.Sprint("w", i), w.handle, options...)
 		}
 	}
 	var senders sync.WaitGroup
@@ -178,8 +182,14 @@ func sendNumbered(t *testing.T, to *mesh.Ref[[]byte], sender byte, count int) {
 			size = 50_000 // in fragments
 		}
 		for {
-			err := to.Cast(t.Context(), numbered(sender, uint64(n+1), size))
-			if err == nil {
+			var err error
+			m := numbered(sender, uint64(n+1), size)
+			if n%50 == 49 { // a call among them, that nobody answers
+				_, err = mesh.Call[int](t.Context(), to, m, mesh.Timeout(100*time.Millisecond))
+			} else {
+				err = to.Cast(t.Context(), m)
+			}
+			if _, left := errors.AsType[*mesh.ReplyError](err); left || err == nil {
 				break
 			}
 			if !errors.Is(err, mesh.SendUnreachable) && !errors.Is(err, mesh.SendNotAMember) {

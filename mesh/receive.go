@@ -114,7 +114,7 @@ func (s *stream) receive(m wire.Message, size int) {
 	}
 	var req *request
 	if m.Call {
-		req = &request{node: n, link: l, id: m.ID}
+		req = &request{node: n, link: l, id: m.ID, alone: s.recent.alone}
 		if m.Timeout > 0 {
 			req.deadline = time.Now().Add(m.Timeout)
 		}
@@ -135,6 +135,7 @@ func (s *stream) receive(m wire.Message, size int) {
 type recent struct {
 	actor anyActor
 	typ   messageType
+	alone bool // nothing else came with it
 }
 
 // refuseMessage counts a message that is not taken, and tells its sender: a caller
@@ -153,7 +154,7 @@ func (n *Node) refuseMessage(l *link, m wire.Message, code RemoteCode, why error
 	} else if code == RemoteUnknownMessage {
 		detail = string(m.Type)
 	}
-	n.sendRefusal(l, m.ID, code, detail)
+	n.sendRefusal(l, m.ID, code, detail, false)
 }
 
 // receiveReply gives a reply to whoever waits for it.
@@ -193,7 +194,7 @@ func (l *link) handleOp(body []byte) error {
 		frame.b = append(wire.AppendReply(frame.b[:0], o.ID, 0, wire.Bytes, ""), answer...)
 	}
 	frame.b = wire.FinishMessage(frame.b, 0)
-	l.control.pushAlways(frame)
+	l.control.pushAlways(frame, false)
 	return nil
 }
 

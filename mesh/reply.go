@@ -14,6 +14,7 @@ type request struct {
 	call     *pendingCall // a caller on this node; nil: on another
 	link     *link        // the other node
 	id       uint64       // of the call there
+	alone    bool         // nothing else came with it: the reply shares no write
 	deadline time.Time    // zero: none
 }
 
@@ -38,7 +39,7 @@ func (r *request) reply(v any) error {
 		r.call.complete(outcome{value: v})
 		return nil
 	}
-	return r.node.sendReply(r.link, r.id, v)
+	return r.node.sendReply(r.link, r.id, v, r.alone)
 }
 
 // refuse gives the caller an error.
@@ -47,7 +48,7 @@ func (r *request) refuse(code RemoteCode, detail string) {
 		r.call.complete(outcome{err: &RemoteError{code, detail}})
 		return
 	}
-	r.node.sendRefusal(r.link, r.id, code, detail)
+	r.node.sendRefusal(r.link, r.id, code, detail, r.alone)
 }
 
 // detach makes a handle of the request. A caller of this node is put into the
@@ -80,7 +81,7 @@ func (r ReplyTo) Reply(n *Node, v any) error {
 	if err != nil {
 		return err
 	}
-	return n.sendReply(l, r.Call, v)
+	return n.sendReply(l, r.Call, v, false)
 }
 
 // Drop tells the caller that no reply will come: it gets [RemoteNoReply].
@@ -92,7 +93,7 @@ func (r ReplyTo) Drop(n *Node) error {
 	if err != nil {
 		return err
 	}
-	n.sendRefusal(l, r.Call, RemoteNoReply, "")
+	n.sendRefusal(l, r.Call, RemoteNoReply, "", false)
 	return nil
 }
 
@@ -129,20 +130,20 @@ func (n *Node) linkOf(r ReplyTo) (*link, error) {
 var errCallerGone = errors.New("the caller's node was lost or restarted")
 
 // sendReply encodes v and sends it; what does not survive the wire is told the
-// caller instead.
-func (n *Node) sendReply(l *link, id uint64, v any) error {
+// caller instead. alone is as for stream.push.
+func (n *Node) sendReply(l *link, id uint64, v any, alone bool) error {
 	frame := n.takeBuffer()
 	if err := n.encodeReply(frame, id, v); err != nil {
 		n.giveBuffer(frame)
-		n.sendRefusal(l, id, RemoteEncode, err.Error())
+		n.sendRefusal(l, id, RemoteEncode, err.Error(), alone)
 		return fmt.Errorf("reply: encode %T: %w", v, err)
 	}
 	if size := len(frame.b); size > MaxMessage {
 		n.giveBuffer(frame)
-		n.sendRefusal(l, id, RemoteTooLarge, fmt.Sprintf("%d bytes, at most %d", size, MaxMessage))
+		n.sendRefusal(l, id, RemoteTooLarge, fmt.Sprintf("%d bytes, at most %d", size, MaxMessage), alone)
 		return &SendError{Code: SendTooLarge, Node: l.peer.id, Actor: "(a caller)", Size: size, Limit: MaxMessage}
 	}
-	n.pushReply(l, id, frame)
+	n.pushReply(l, id, frame, alone)
 	return nil
 }
 
@@ -166,18 +167,18 @@ func (n *Node) encodeReply(frame *buffer, id uint64, v any) (err error) {
 }
 
 // sendRefusal tells a caller on another node why it gets no reply.
-func (n *Node) sendRefusal(l *link, id uint64, code RemoteCode, detail string) {
+func (n *Node) sendRefusal(l *link, id uint64, code RemoteCode, detail string, alone bool) {
 	frame := n.takeBuffer()
 	frame.b = wire.AppendReply(frame.b[:0], id, code.wireCode(), wire.Text, "")
 	frame.b = wire.FinishMessage(append(frame.b, detail[:min(len(detail), maxDetail)]...), 0)
-	n.pushReply(l, id, frame)
+	n.pushReply(l, id, frame, alone)
 }
 
 // pushReply queues a reply on the lane of its call. A reply waits for no room and
 // is refused for none; if the lane is down, the caller has been told already.
-func (n *Node) pushReply(l *link, id uint64, frame *buffer) {
+func (n *Node) pushReply(l *link, id uint64, frame *buffer, alone bool) {
 	s := l.lanes[id%uint64(l.own)]
-	if s.pushAlways(frame) {
+	if s.pushAlways(frame, alone) {
 		n.counts.replies.sent.Add(1)
 	} else {
 		n.counts.replies.undeliverable.Add(1)

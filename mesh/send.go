@@ -92,7 +92,7 @@ func (r *Ref[M]) castRemote(ctx context.Context, m M, wait bool) error {
 		r.dropReconnecting(frame, m, false)
 		return nil
 	}
-	return r.pushed(l.lane(r.hash).push(ctx, r.addr.Name, frame, wait), frame, m, false)
+	return r.pushed(l.lane(r.hash).push(ctx, r.addr.Name, frame, wait, false), frame, m, false)
 }
 
 // link finds the link to the actor's node; nil while it is being reconnected.
@@ -123,7 +123,10 @@ func callRemote[R, M any](ctx context.Context, to *Ref[M], m M, o callOptions) (
 	deadline := deadlineOf(ctx, timeout)
 	call := &pendingCall{done: make(chan outcome, 1), link: l}
 	if l != nil {
-		call.lane = l.lane(to.hash).index
+		lane := l.lane(to.hash)
+		call.lane = lane.index
+		lane.asking.Add(1)
+		defer lane.asking.Add(-1)
 	}
 	n.calls.add(call)
 	if err := to.sendCall(ctx, call, m, deadline); err != nil {
@@ -164,7 +167,9 @@ func (r *Ref[M]) sendCall(ctx context.Context, call *pendingCall, m M, deadline 
 		r.dropReconnecting(frame, m, true)
 		return nil
 	}
-	return r.pushed(call.link.lanes[call.lane].push(ctx, r.addr.Name, frame, true), frame, m, true)
+	lane := call.link.lanes[call.lane]
+	alone := lane.asking.Load() == 1
+	return r.pushed(lane.push(ctx, r.addr.Name, frame, true, alone), frame, m, true)
 }
 
 // encode makes the frame of a message.

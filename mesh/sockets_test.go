@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,6 +74,7 @@ type sockets struct {
 	names map[string]string // of hosts, by address
 	open  []*socket
 	held  chan struct{} // while the network is cut: closed when it is whole again
+	quota int           // so many bytes more are let through, and it is cut again; 0: all
 }
 
 func newSockets(t *testing.T, configure func(*mesh.Config)) *sockets {
@@ -215,9 +217,13 @@ func (c *sockets) Partition(...[]string) {
 	}
 }
 
-func (c *sockets) Heal() {
+func (c *sockets) Heal() { c.healFor(0) }
+
+// healFor lets so many bytes through, the last read whole, and then nothing; 0: all.
+func (c *sockets) healFor(quota int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.quota = quota
 	if c.held != nil {
 		close(c.held)
 		c.held = nil
@@ -313,12 +319,7 @@ type socket struct {
 func (s *socket) Read(b []byte) (int, error) {
 	n, err := s.Conn.Read(b)
 	for {
-		s.in.mu.Lock()
-		held := s.in.held
-		if s.stalled {
-			held = make(chan struct{})
-		}
-		s.in.mu.Unlock()
+		held := s.holds(n)
 		if held == nil {
 			return n, err
 		}
@@ -328,6 +329,32 @@ func (s *socket) Read(b []byte) (int, error) {
 			return 0, net.ErrClosed
 		}
 	}
+}
+
+// holds says what a reader of n bytes waits for, if it does.
+func (s *socket) holds(n int) <-chan struct{} {
+	c := s.in
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.stalled {
+		return make(chan struct{})
+	}
+	if c.held == nil && c.quota > 0 {
+		if c.quota -= n; c.quota <= 0 {
+			c.quota, c.held = 0, make(chan struct{}) // the next one waits
+			return nil
+		}
+	}
+	return c.held
+}
+
+// SyscallConn lets a node write to the socket itself.
+func (s *socket) SyscallConn() (syscall.RawConn, error) {
+	c, ok := s.Conn.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return c.SyscallConn()
 }
 
 func (s *socket) Close() error {

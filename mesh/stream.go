@@ -17,7 +17,8 @@ import (
 // its connection: while it has none it is detached, and takes nothing.
 //
 // Who sends puts a frame into the queue; a goroutine that lives while there is
-// something to write takes all that waits and writes it at once.
+// something to write takes all that waits and writes it at once. What is alone is
+// written by who sends it; see direct.
 type stream struct {
 	link  *link
 	index int // of the lane; -1: the control stream
@@ -25,6 +26,7 @@ type stream struct {
 	received atomic.Uint64 // messages taken from the connections so far
 	writes   atomic.Uint64 // batches written; with writing, tells if one is stuck
 	writing  atomic.Bool
+	asking   atomic.Int32 // calls by this lane that wait for their replies
 
 	lastWrites uint64 // as checkStuck last saw it
 	stuck      int    // how often it has seen the same
@@ -32,7 +34,9 @@ type stream struct {
 	mu       sync.Mutex // guards what follows
 	queue    sendq.Queue
 	conn     net.Conn // nil: detached
-	flushing bool     // a goroutine writes
+	direct   *direct  // to conn; nil: it has no such thing
+	flushing bool     // somebody writes
+	rest     []byte   // of a frame that was written directly, ahead of the queue
 	sent     uint64   // messages put into the queue so far
 	lost     uint64   // of these, those that are known never to have arrived
 	waiters  waitlist // for room
@@ -65,7 +69,8 @@ func newStream(l *link, index int) *stream {
 
 // push queues a message to an actor. It waits for room if wait is true; the error
 // is errDetached, errFull or that of ctx, and the frame is then still the caller's.
-func (s *stream) push(ctx context.Context, target string, frame *buffer, wait bool) error {
+// alone says that nobody else is about to send: it is then written at once.
+func (s *stream) push(ctx context.Context, target string, frame *buffer, wait, alone bool) error {
 	s.mu.Lock()
 	for s.conn != nil && !s.queue.Room(len(frame.b)) {
 		if !wait {
@@ -89,20 +94,32 @@ func (s *stream) push(ctx context.Context, target string, frame *buffer, wait bo
 		return errDetached
 	}
 	s.sent++
-	s.enqueue(target, frame, true)
-	s.mu.Unlock()
+	if conn, d := s.conn, s.direct; alone && s.beginDirect(frame) {
+		s.mu.Unlock()
+		s.writeDirect(conn, d, frame.b)
+	} else {
+		s.enqueue(target, frame, true)
+		s.mu.Unlock()
+	}
 	s.link.node.giveBuffer(frame)
 	return nil
 }
 
 // pushAlways queues what waits for no room: a reply, or a frame of the control
-// stream. It takes the frame, and reports whether there is a connection.
-func (s *stream) pushAlways(frame *buffer) bool {
+// stream. It takes the frame, and reports whether there is a connection. alone is as
+// for push.
+func (s *stream) pushAlways(frame *buffer, alone bool) bool {
 	s.mu.Lock()
 	if s.conn == nil {
 		s.mu.Unlock()
 		s.link.node.giveBuffer(frame)
 		return false
+	}
+	if conn, d := s.conn, s.direct; alone && s.beginDirect(frame) {
+		s.mu.Unlock()
+		s.writeDirect(conn, d, frame.b)
+		s.link.node.giveBuffer(frame)
+		return true
 	}
 	s.enqueue("", frame, false) // in no order with messages
 	stuck := s.queue.Bytes() > s.link.node.cfg.Limits.StreamBytes
@@ -123,7 +140,7 @@ func (s *stream) queueBytes() int {
 // enqueue queues a frame and sees to it that somebody writes; s.mu is held.
 func (s *stream) enqueue(target string, frame *buffer, counted bool) {
 	s.queue.Push(target, frame.b, counted)
-	if len(frame.b) > wire.FragmentSize {
+	if isLarge(frame.b) {
 		frame.b = nil // the queue has it
 	}
 	if !s.flushing {
@@ -132,6 +149,9 @@ func (s *stream) enqueue(target string, frame *buffer, counted bool) {
 		go s.flush(s.conn)
 	}
 }
+
+// isLarge reports whether the queue keeps a frame, to cut it.
+func isLarge(frame []byte) bool { return len(frame) > wire.FragmentSize }
 
 // flush writes until nothing waits.
 func (s *stream) flush(conn net.Conn) {
@@ -160,16 +180,26 @@ func (s *stream) next(conn net.Conn) []byte {
 	if s.conn != conn {
 		return nil // flushing is the next connection's
 	}
+	if len(s.rest) > 0 {
+		rest := s.rest
+		s.rest = nil
+		return rest
+	}
 	batch := s.queue.Batch()
 	s.waiters.wake(s.queue.Free())
 	if batch == nil {
-		s.flushing = false
-		if s.drained != nil {
-			close(s.drained)
-			s.drained = nil
-		}
+		s.flushed()
 	}
 	return batch
+}
+
+// flushed notes that nothing waits and nobody writes; s.mu is held.
+func (s *stream) flushed() {
+	s.flushing = false
+	if s.drained != nil {
+		close(s.drained)
+		s.drained = nil
+	}
 }
 
 // awaitDrained waits until all that is queued now has been handed to the
@@ -198,7 +228,7 @@ func (s *stream) awaitDrained(ctx context.Context) error {
 func (s *stream) attach(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conn = conn
+	s.conn, s.direct = conn, newDirect(conn)
 	s.asm = sendq.Assembler{MaxTotal: MaxMessage}
 }
 
@@ -218,14 +248,10 @@ func (s *stream) detach(conn net.Conn) bool {
 		s.mu.Unlock()
 		return false
 	}
-	s.conn = nil
-	s.flushing = false
+	s.conn, s.direct, s.rest = nil, nil, nil
+	s.flushed()
 	s.queue.Clear()
 	s.waiters.wake(s.waiters.len())
-	if s.drained != nil {
-		close(s.drained)
-		s.drained = nil
-	}
 	s.mu.Unlock()
 	_ = had.Close() // what it says no longer matters
 	return true
@@ -301,6 +327,7 @@ func (s *stream) frames(buf []byte) (used int, err error) {
 			return used, err
 		}
 		used += n
+		s.recent.alone = used == n && n == len(buf)
 		if err := s.handle(k, body, n); err != nil {
 			s.link.node.malformed(s, err)
 		}

@@ -144,7 +144,7 @@ func TestCrossedMonitorStorms(t *testing.T) {
 func TestManyMonitoredEndAtOnce(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		count := 20_000
-		if _, real := w.cluster.(*sockets); real && !testing.Short() && !raceEnabled {
+		if _, overSockets := w.cluster.(*sockets); overSockets && !testing.Short() && !raceEnabled {
 			count = 200_000
 		}
 		events := w.a.Subscribe()
@@ -406,7 +406,7 @@ func TestFiftyNodesJoin(t *testing.T) {
 func TestJoinsAndLeavesLeaveNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		rounds := 1000
-		if _, real := w.cluster.(*sockets); real || testing.Short() || raceEnabled {
+		if _, overSockets := w.cluster.(*sockets); overSockets || testing.Short() || raceEnabled {
 			rounds = 200
 		}
 		measure := func() (int, uint64) {

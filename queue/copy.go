@@ -107,6 +107,7 @@ func (q *Queue) replaceEmpty(old *segment, header cycleHeader) error {
 	}
 	q.set.Unlock()
 	w.Unlock()
+	q.letGo(old) // with its last user: no list of cycles has it any more
 	q.prep.top = s.cycle
 	return nil
 }

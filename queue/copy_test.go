@@ -502,3 +502,20 @@ func TestSetAsideKeepsBatchesWhole(t *testing.T) {
 		t.Fatalf("%+v %v", rec, err)
 	}
 }
+
+// TestAReplacedCycleIsLetGo: the empty cycle in whose place a copied one was put keeps
+// no file open and no mapping once the queue is closed.
+func TestAReplacedCycleIsLetGo(t *testing.T) {
+	source := mustOpen(t, t.TempDir(), small())
+	mustAppend(t, source, "x")
+	dir := t.TempDir()
+	q := mustOpen(t, dir, small())
+	mustBar(t, q)
+	if err := begin(q, source, source.Last().Cycle()); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, q)
+	if files, maps, _ := usage(t, dir); files+maps > 0 {
+		t.Errorf("%d files and %d mappings are left", files, maps)
+	}
+}

@@ -155,8 +155,18 @@ func TestNoOutputBeforeTheAcknowledgement(t *testing.T) {
 		_, err := d.run(&mixer{})
 		ended <- err
 	}()
+	next := func() ask {
+		t.Helper()
+		select {
+		case a := <-asked:
+			return a
+		case err := <-ended:
+			t.Fatalf("it did not wait: it has written %q, and ended with %v", d.sums("out"), err)
+			return ask{}
+		}
+	}
 	for _, want := range []ask{{1, queue.NewIndex(1, 0)}, {2, queue.NewIndex(1, 0)}} {
-		if got := <-asked; got != want {
+		if got := next(); got != want {
 			t.Fatalf("asked for %v, want %v", got, want)
 		}
 		if n := len(d.dump("out")); n != 1 { // the begin
@@ -174,7 +184,7 @@ func TestNoOutputBeforeTheAcknowledgement(t *testing.T) {
 		_, err := d.run(&mixer{})
 		ended <- err
 	}()
-	<-asked
+	next()
 	let <- failed
 	if err := <-ended; !errors.Is(err, failed) || d.sums("out") != "1.0/2" {
 		t.Fatal(err, d.sums("out"))

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -407,6 +408,31 @@ var operators = []test{
 		}
 		if got := n.Ask("C/c", "get", ""); got != "" {
 			w.Errorf("after a purge: %q", got)
+		}
+	}},
+	{"the maps of an actor that have entries are listed", func(w *World) {
+		counterScripts(w)
+		a := engine.Actor{Type: "C", ID: "c"}
+		op := w.Node().Session().Operator()
+		entry := func(m, e string) engine.Key { return engine.Key{Cell: m, Entry: e, InMap: true} }
+		for _, step := range []struct {
+			writes []engine.Write
+			want   []string
+		}{
+			{nil, nil},
+			{[]engine.Write{{Key: engine.Key{Cell: "flat"}}, {Key: entry("b\x00", "")}, {Key: entry("b", "x")}, {Key: entry("b", "y")}, {Key: entry("", "x")}}, []string{"", "b", "b\x00"}},
+			{[]engine.Write{{Op: engine.Delete, Key: entry("b", "x")}, {Op: engine.Delete, Key: entry("", "x")}}, []string{"b", "b\x00"}},
+			{[]engine.Write{{Op: engine.Clear, Key: entry("b", "")}}, []string{"b\x00"}},
+			{[]engine.Write{{Op: engine.Delete, Key: entry("b\x00", "")}, {Key: entry("flat", "x")}}, []string{"flat"}},
+		} {
+			if len(step.writes) > 0 {
+				if err := op.Write(w.ctx, a, step.writes); err != nil {
+					w.Fatal(err)
+				}
+			}
+			if got, err := op.Maps(w.ctx, a); err != nil || !slices.Equal(got, step.want) {
+				w.Errorf("after %v: %q, %v; want %q", step.writes, got, err, step.want)
+			}
 		}
 	}},
 	{"lists and shows, pending and done, newest first", func(w *World) {

@@ -61,7 +61,30 @@ func TestWhateverHappensACrashLeavesWhatWasThere(t *testing.T) {
 	})
 }
 
+// checkMaps: those maps are listed of which a scan finds entries.
+func (m *machine) checkMaps() {
+	for _, typ := range testTypes {
+		for _, id := range []string{"1", "\x00"} {
+			a := engine.Actor{Type: typ, ID: id}
+			var want []string
+			for _, name := range testMaps {
+				entries, err := m.e.scan(a, name, "", 1)
+				if err != nil {
+					m.rt.Fatal(err)
+				}
+				if len(entries) > 0 {
+					want = append(want, name)
+				}
+			}
+			if got, err := (operator{m.e}).Maps(bg, a); err != nil || !slices.Equal(got, want) {
+				m.rt.Fatalf("the maps of %v are %q, %v; want %q", a, got, err, want)
+			}
+		}
+	}
+}
+
 func (m *machine) check(rt *rapid.T) {
+	m.checkMaps()
 	m.e.mu.Lock()
 	defer m.e.mu.Unlock()
 	if err := m.e.mu.f.valid(); err != nil {

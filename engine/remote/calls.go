@@ -174,6 +174,8 @@ func (a *agent) operate(c *wire.Call) {
 		err = o.Write(ctx, c.Actor, c.Writes)
 	case wire.OpActors:
 		r.Actors, err = o.Actors(ctx, c.Actor.Type, c.From, c.Limit)
+	case wire.OpMaps:
+		r.Maps, err = o.Maps(ctx, c.Actor)
 	case wire.OpTypes:
 		r.Types, err = o.Types(ctx)
 	case wire.OpStats:

@@ -95,6 +95,15 @@ func (o operator) Actors(ctx context.Context, kind, from string, limit int) ([]e
 	return r.Actors, nil
 }
 
+// Maps implements engine.Operator.
+func (o operator) Maps(ctx context.Context, a engine.Actor) ([]string, error) {
+	r, err := o.s.ask(ctx, &wire.Call{Op: wire.OpMaps, Actor: a})
+	if err != nil {
+		return nil, err
+	}
+	return r.Maps, nil
+}
+
 // Types implements engine.Operator.
 func (o operator) Types(ctx context.Context) ([]string, error) {
 	r, err := o.s.ask(ctx, &wire.Call{Op: wire.OpTypes})

@@ -2,6 +2,7 @@ package house
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -108,6 +109,33 @@ func TestDecisionsAreListed(t *testing.T) {
 		title := regexp.MustCompile(`^# 0*` + number + `[:.] `)
 		if !title.MatchString(text) || !strings.Contains(text, "\nStatus: ") {
 			t.Errorf("docs/decisions/%s: want a title with its number, and a status", name)
+		}
+	}
+}
+
+var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
+
+// The tests that docs/queue.md names are there.
+func TestQueueGuideNamesTests(t *testing.T) {
+	var tests strings.Builder
+	err := filepath.WalkDir("../../queue", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		tests.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := testName.FindAllStringSubmatch(read(t, "docs/queue.md"), -1)
+	if len(found) < 10 {
+		t.Fatalf("found %d tests in docs/queue.md: has its form changed?", len(found))
+	}
+	for _, m := range found {
+		if !strings.Contains(tests.String(), "\nfunc "+m[1]+"(") {
+			t.Errorf("docs/queue.md names %s, which is nowhere below queue", m[1])
 		}
 	}
 }

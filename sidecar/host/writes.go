@@ -10,10 +10,6 @@ import (
 	"github.com/pawl-go/pawl/engine"
 )
 
-// SubmapIndex is the map cell in which the names of an actor's maps stand, so
-// that they can be listed. No name of an application is like it.
-const SubmapIndex = "\x00submaps"
-
 // changes is the state that an answer may carry, to be recorded with the
 // outcome, in one step:
 //
@@ -41,24 +37,15 @@ func (c *changes) writes() ([]engine.Write, *engine.Failure) {
 		if f := named(m); f != nil {
 			return nil, f
 		}
-		index := engine.Write{Key: engine.Key{Cell: SubmapIndex, Entry: m, InMap: true}, Value: []byte("1")}
 		entries := c.Maps[m]
 		if entries == nil {
-			index.Op, index.Value = engine.Delete, nil
-			ws = append(ws, engine.Write{Op: engine.Clear, Key: engine.Key{Cell: m, InMap: true}}, index)
-			continue
+			ws = append(ws, engine.Write{Op: engine.Clear, Key: engine.Key{Cell: m, InMap: true}})
 		}
-		put := false
 		for _, k := range slices.Sorted(maps.Keys(entries)) {
 			if f := named(k); f != nil {
 				return nil, f
 			}
-			w := change(engine.Key{Cell: m, Entry: k, InMap: true}, entries[k])
-			put = put || w.Op == engine.Put
-			ws = append(ws, w)
-		}
-		if put {
-			ws = append(ws, index)
+			ws = append(ws, change(engine.Key{Cell: m, Entry: k, InMap: true}, entries[k]))
 		}
 	}
 	return ws, nil
@@ -71,13 +58,10 @@ func change(k engine.Key, v json.RawMessage) engine.Write {
 	return engine.Write{Key: k, Value: v}
 }
 
-// named refuses a name that no state can have.
+// named refuses a name that is too long.
 func named(k string) *engine.Failure {
-	switch {
-	case len(k) > nameLimit:
-		return engine.Fail(engine.ErrTooLarge, fmt.Sprintf("the application answered with a state key of %d bytes, the limit is %d", len(k), nameLimit))
-	case k == SubmapIndex:
-		return engine.Fail(engine.ErrBadPayload, "the application answered with a state key that is Pawl's own")
+	if len(k) <= nameLimit {
+		return nil
 	}
-	return nil
+	return engine.Fail(engine.ErrTooLarge, fmt.Sprintf("the application answered with a state key of %d bytes, the limit is %d", len(k), nameLimit))
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/pawl-go/pawl/engine"
-	"github.com/pawl-go/pawl/sidecar/host"
 )
 
 // changes is what one request changes, in one record: the body of POST
@@ -18,11 +17,6 @@ type changes struct {
 	Removals       []string                              `json:"removals"`
 	SubmapRemovals map[string][]string                   `json:"submapremovals"`
 }
-
-// submapIndex is the map cell in which the names of an actor's submaps stand,
-// since the contract of engines lists no maps. A name stays when its submap is
-// empty.
-const submapIndex = host.SubmapIndex
 
 // scanPage is how many entries are read at a time.
 const scanPage = 1000
@@ -52,9 +46,6 @@ func (h *Handler) change(ctx context.Context, a engine.Actor, c *changes) (added
 		added += b.put(engine.Key{Cell: k}, v)
 	}
 	for m, entries := range c.SubmapUpdates {
-		if len(entries) > 0 {
-			b.put(engine.Key{Cell: submapIndex, Entry: m, InMap: true}, []byte("1"))
-		}
 		for k, v := range entries {
 			added += b.put(engine.Key{Cell: m, Entry: k, InMap: true}, v)
 		}
@@ -101,12 +92,9 @@ func (b *batch) remove(k engine.Key) int {
 	return 1
 }
 
-// put sets a value. The index of submaps is written only when it changes.
+// put sets a value.
 func (b *batch) put(k engine.Key, v []byte) int {
 	was := b.has(k)
-	if was && k.InMap && k.Cell == submapIndex {
-		return 0
-	}
 	b.note(k, true)
 	b.writes = append(b.writes, engine.Write{Op: engine.Put, Key: k, Value: v})
 	if was {
@@ -160,7 +148,7 @@ func (h *Handler) clearAll(ctx context.Context, a engine.Actor) (int, error) {
 	for _, c := range flat {
 		writes = append(writes, engine.Write{Op: engine.Delete, Key: c.Key})
 	}
-	names, err := h.submaps(ctx, a)
+	names, err := h.comp.Session().Operator().Maps(ctx, a)
 	if err != nil {
 		return 0, err
 	}
@@ -172,20 +160,7 @@ func (h *Handler) clearAll(ctx context.Context, a engine.Actor) (int, error) {
 		n += len(cells)
 		writes = append(writes, engine.Write{Op: engine.Clear, Key: engine.Key{Cell: name, InMap: true}})
 	}
-	if len(names) > 0 {
-		writes = append(writes, engine.Write{Op: engine.Clear, Key: engine.Key{Cell: submapIndex, InMap: true}})
-	}
 	return n, h.write(ctx, a, writes)
-}
-
-// submaps names the submaps of an actor.
-func (h *Handler) submaps(ctx context.Context, a engine.Actor) ([]string, error) {
-	cells, err := h.entries(ctx, a, submapIndex)
-	names := make([]string, 0, len(cells))
-	for _, c := range cells {
-		names = append(names, c.Entry)
-	}
-	return names, err
 }
 
 // entries reads a whole submap.

@@ -172,7 +172,7 @@ func (h *Handler) whole(w http.ResponseWriter, r *http.Request, a engine.Actor) 
 // a flat key is hidden behind it; it can be read by its own route.
 func (h *Handler) everything(w http.ResponseWriter, r *http.Request, a engine.Actor) error {
 	all := map[string]any{}
-	names, err := h.submaps(r.Context(), a)
+	names, err := h.comp.Session().Operator().Maps(r.Context(), a)
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,7 @@ const (
 	OpTypes
 	OpStats
 	OpTail
+	OpMaps
 )
 
 // Call is what a component asks for. N is the number of its Reply, or of the
@@ -124,6 +125,7 @@ type Reply struct {
 	Types     []string          `cbor:"13,keyasint,omitempty"`
 	Stats     *engine.Stats     `cbor:"14,keyasint,omitempty"`
 	Events    []engine.Event    `cbor:"15,keyasint,omitempty"` // of OpTail; At is how far it has read
+	Maps      []string          `cbor:"16,keyasint,omitempty"`
 }
 
 // EventOp is what an Event says: the methods of engine.Handler.
