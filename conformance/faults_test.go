@@ -51,8 +51,14 @@ func (n *town) serve() {
 // pair starts a pair that hosts some types.
 func (n *town) pair(name, types string, flags ...string) (*rig.Process, rig.App) {
 	n.t.Helper()
-	args := append([]string{"run", "--app", "conformance", "--engine", "pawl:" + n.data, "--actors", types}, flags...)
-	p := rig.Start(n.t, name, []string{n.w.Env()}, rig.Pawl(n.t), append(args, "--", "node", filepath.Join(jsDir(n.t), "actors.js"))...)
+	return n.run(name, "actors.js", append(flags, "--actors", types)...)
+}
+
+// run starts a pair of an application of js.
+func (n *town) run(name, script string, flags ...string) (*rig.Process, rig.App) {
+	n.t.Helper()
+	args := append([]string{"run", "--app", "conformance", "--engine", "pawl:" + n.data}, flags...)
+	p := rig.Start(n.t, name, []string{n.w.Env()}, rig.Pawl(n.t), append(args, "--", "node", filepath.Join(jsDir(n.t), script))...)
 	n.pairs = append(n.pairs, p)
 	return p, p.Ready()
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,49 +24,81 @@ const together = time.Second
 
 // alone starts one component that hosts the actors and runs the cases, on an
 // engine of its own.
-func alone(t *testing.T, w *rig.Witness) (*rig.Process, rig.App) {
+func alone(t *testing.T, w *rig.Witness, flags ...string) (*rig.Process, rig.App) {
 	t.Helper()
-	return aloneOn(t, w, t.TempDir())
+	return aloneOn(t, w, t.TempDir(), flags...)
 }
 
 // aloneOn is alone with a data directory that may have had a life before.
-func aloneOn(t *testing.T, w *rig.Witness, data string) (*rig.Process, rig.App) {
+func aloneOn(t *testing.T, w *rig.Witness, data string, flags ...string) (*rig.Process, rig.App) {
 	t.Helper()
 	pawl := rig.Pawl(t)
-	dir := filepath.Join(rig.Root(t), "conformance", "js")
-	rig.NPM(t, dir)
+	rig.NPM(t, jsDir(t))
+	env := []string{w.Env(), "ALONE=1"}
+	if slices.Contains(flags, "--h2c") {
+		env = append(env, "H2C=1")
+	}
 	engine := url.URL{Scheme: "local", Opaque: (&url.URL{Path: data}).EscapedPath()}
-	p := rig.Start(t, "pair", []string{w.Env(), "ALONE=1"}, pawl, "run", "--app", "conformance",
-		"--actors", actorTypes, "--service", "actors", "--engine", engine.String(), "--", "node", filepath.Join(dir, "suite.js"))
+	args := append([]string{"run", "--app", "conformance", "--actors", actorTypes, "--service", "actors", "--engine", engine.String()}, flags...)
+	p := rig.Start(t, "pair", env, pawl, append(args, "--", "node", filepath.Join(jsDir(t), "suite.js"))...)
 	return p, p.Ready()
 }
 
-// TestSDK runs every case on the published SDK.
+// TestSDK runs every case on the published SDK, which speaks HTTP/2 to its runtime; the
+// runtime speaks either protocol to it.
 func TestSDK(t *testing.T) {
-	_, app := alone(t, rig.NewWitness(t))
-	runCases(t, app)
+	t.Run("http1", func(t *testing.T) {
+		_, app := alone(t, rig.NewWitness(t))
+		runCases(t, app)
+	})
+	t.Run("h2c", func(t *testing.T) {
+		_, app := alone(t, rig.NewWitness(t), "--h2c")
+		runCases(t, app)
+	})
 }
 
 // TestSDKAcrossProcesses runs every case in one process and its actors in two
-// others, on one server.
+// others, on one server, and holds what the engine has traced to the semantics.
 func TestSDKAcrossProcesses(t *testing.T) {
-	pawl, w := rig.Pawl(t), rig.NewWitness(t)
-	dir := filepath.Join(rig.Root(t), "conformance", "js")
-	rig.NPM(t, dir)
-	data, err := os.MkdirTemp("", "pawl") //nolint:usetesting // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
+	n := newTown(t)
+	n.pair("actors", actorTypes, "--service", "actors")
+	n.pair("more actors", actorTypes, "--service", "actors")
+	_, app := n.run("cases", "suite.js", "--service", "cases")
+	runCases(t, app)
+	n.judge()
+}
+
+// TestIdleActorIsDeactivated: an actor that nobody calls is let go, and comes to life
+// again when it is called.
+func TestIdleActorIsDeactivated(t *testing.T) {
+	w := rig.NewWitness(t)
+	_, app := alone(t, w, "--idle-after", "200ms")
+	for life := range 2 {
+		if got := post(t, app, "/actor/Lively/l/call/hello", `[]`); got != (answer{200, `{"value":"hello"}`}) {
+			t.Fatalf("%+v", got)
+		}
+		w.Notes("activated/l", life+1)
+		w.Notes("deactivated/l", life+1)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(data) })
-	server := rig.Start(t, "server", nil, pawl, "serve", "--app", "conformance", "--data", data, "--listen", "", "--durability", "process")
-	server.Listening(filepath.Join(data, "pawl.sock"))
-	run := func(name, script string, flags ...string) rig.App {
-		args := append([]string{"run", "--app", "conformance", "--engine", "pawl:" + data}, flags...)
-		return rig.Start(t, name, []string{w.Env()}, pawl, append(args, "--", "node", filepath.Join(dir, script))...).Ready()
+}
+
+// TestBusyActorIsAnswered: what waits for too long for its turn is answered as KAR
+// answers it; what was told is not lost by that.
+func TestBusyActorIsAnswered(t *testing.T) {
+	w := rig.NewWitness(t)
+	_, app := alone(t, w, "--busy-timeout", "300ms")
+	tell(t, app, "Slow/s/call/run", `["first","gate"]`)
+	w.Notes("first", 1)
+	tell(t, app, "Slow/s/call/run", `["told"]`)
+	got := post(t, app, "/actor/Slow/s/call/run", `["called"]`)
+	if got.status != http.StatusInternalServerError || !strings.HasPrefix(got.body, "Possible deadlock: ") {
+		t.Errorf("%+v", got)
 	}
-	run("actors", "actors.js", "--actors", actorTypes, "--service", "actors")
-	run("more actors", "actors.js", "--actors", actorTypes, "--service", "actors")
-	runCases(t, run("cases", "suite.js", "--service", "cases"))
+	w.Open("gate")
+	w.Notes("told", 2)
+	if n := w.Count("called"); n != 0 {
+		t.Errorf("what was answered ran all the same: %d notes", n)
+	}
 }
 
 // runCases runs every case.

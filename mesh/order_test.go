@@ -184,7 +184,7 @@ func sendNumbered(t *testing.T, to *mesh.Ref[[]byte], sender byte, count int) {
 		for {
 			var err error
 			m := numbered(sender, uint64(n+1), size)
-			if n%50 == 49 { // a call among them, that nobody answers
+			if n%200 == 199 { // a call among them, that nobody answers
 				_, err = mesh.Call[int](t.Context(), to, m, mesh.Timeout(100*time.Millisecond))
 			} else {
 				err = to.Cast(t.Context(), m)

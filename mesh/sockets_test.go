@@ -97,8 +97,10 @@ func (c *sockets) Start(id string, configure ...func(*mesh.Config)) *mesh.Node {
 	h := &socketHost{Network: mesh.TCP(), in: c, name: id}
 	cfg := mesh.Config{
 		ID: id, Listen: "127.0.0.1:0", Network: h, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		// A busy machine is not silence.
-		Timing: mesh.Timing{RedialMin: 10 * time.Millisecond, RedialMax: 200 * time.Millisecond, Silence: 10 * time.Second},
+		// A busy machine is not silence, and nobody on it has failed.
+		Timing: mesh.Timing{
+			RedialMin: 10 * time.Millisecond, RedialMax: 200 * time.Millisecond, Silence: 10 * time.Second, FailAfter: time.Hour,
+		},
 	}
 	var peers []mesh.Peer
 	for _, other := range c.Names() {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -26,8 +27,9 @@ func (q *Queue) Place() Place {
 // BeginCycle makes the cycle that the next blocks belong to, on a barred queue:
 // it comes before the block that ends the cycle in front of it, and before the
 // first block of all. If the cycle being written is empty it is replaced, and if
-// the queue has no entry at all, by one of any number. A cycle that is there
-// already is left as it is. Errors are those of Append, and match ErrPlace when it
+// the queue has no entry at all, by one of any number; but the one that follows an
+// empty copied one is the next, and takes its place if the first block is of it. A
+// cycle that is there already is left as it is. Errors are those of Append, and match ErrPlace when it
 // is not the turn of that cycle.
 func (q *Queue) BeginCycle(h CycleHead) error {
 	fail := func(err error) error {
@@ -43,14 +45,14 @@ func (q *Queue) BeginCycle(h CycleHead) error {
 	q.w.Lock()
 	seg, empty, next, barred := q.w.seg, q.w.off == dataStart, q.w.next, q.w.barred != ""
 	q.w.Unlock()
-	fresh := empty && q.Last() == 0 && len(q.snapshot()) == 1
+	fresh := empty && q.fresh() && (!seg.copied || h.Cycle != seg.cycle+1)
 	same := func(s *segment) bool { return s != nil && s.cycle == h.Cycle && s.salt == h.Salt }
 	switch {
 	case q.Err() != nil:
 		return fail(q.Err())
 	case !barred:
 		return fail(errNotBarred)
-	case same(seg), same(next):
+	case same(seg) && (seg.copied || !empty), same(next):
 		return nil
 	case empty && seg.cycle == h.Cycle, fresh:
 		if err := q.replaceEmpty(seg, header); err != nil {
@@ -70,6 +72,41 @@ func (q *Queue) BeginCycle(h CycleHead) error {
 		return fail(err)
 	}
 	return nil
+}
+
+// fresh reports whether the queue has never had an entry, and one cycle.
+func (q *Queue) fresh() bool { return q.Last() == 0 && len(q.snapshot()) == 1 }
+
+// skipTo drops the empty first cycle of a queue whose first block is of the next one.
+func (q *Queue) skipTo(cycle uint32) error {
+	q.prep.mu.Lock()
+	defer q.prep.mu.Unlock()
+	q.w.Lock()
+	seg, empty, next := q.w.seg, q.w.off == dataStart, q.w.next
+	q.w.Unlock()
+	if !empty || seg.cycle == cycle || next == nil || next.cycle != cycle || !q.fresh() {
+		return nil
+	}
+	return q.replaceEmpty(seg, cycleHeader{cycle: cycle, size: next.size, salt: next.salt, created: next.created.UnixNano(), copied: true})
+}
+
+// readyFor makes the queue ready for a block of a cycle. Its marks are of another disk.
+// In a cycle of this host's own, where recovery goes by marks, what lies before it must be
+// on this disk too.
+func (q *Queue) readyFor(cycle uint32) error {
+	if q.Last() == 0 {
+		if err := q.skipTo(cycle); err != nil {
+			return err
+		}
+	}
+	w := &q.w
+	w.Lock()
+	seg, here := w.seg, w.pseq
+	w.Unlock()
+	if seg.copied || here == 0 {
+		return nil
+	}
+	return q.WaitDurable(context.Background(), NewIndex(seg.cycle, here-1))
 }
 
 // replaceEmpty puts another cycle in the place of the empty one at the end of the
@@ -119,6 +156,9 @@ func (q *Queue) replaceEmpty(old *segment, header cycleHeader) error {
 // begun ErrPlace. It is as durable as an append; wait with WaitDurable. Only one
 // call of this or ApplyProved may run at a time.
 func (q *Queue) Apply(b Block) error {
+	if err := q.readyFor(b.Cycle); err != nil {
+		return q.unapplied(&b, err)
+	}
 	w := &q.w
 	w.Lock()
 	err := q.placeFor(&b)
@@ -139,6 +179,9 @@ func (q *Queue) Apply(b Block) error {
 // again. A proof against another head than that of the cycle is none: ErrBadBlock.
 func (q *Queue) ApplyProved(p *Proved) error {
 	b := &p.b
+	if err := q.readyFor(b.Cycle); err != nil {
+		return q.unapplied(b, err)
+	}
 	w := &q.w
 	w.Lock()
 	err := q.placeFor(b)

@@ -412,6 +412,86 @@ func TestACopyTrustsNoForeignMark(t *testing.T) {
 	}
 }
 
+// TestAnOwnCycleTrustsNoForeignMark: a host whose cycle another one has gone on from gets
+// its end from there, with a mark of the other's disk. After a power cut what it had not
+// flushed itself is a torn tail and no damage.
+func TestAnOwnCycleTrustsNoForeignMark(t *testing.T) {
+	for range rounds(t, 20) {
+		seed := rand.Uint64()
+		r := rand.New(rand.NewPCG(seed, 7))
+		fsys := memfs.New()
+		cfg := Config{CycleBytes: 64 << 10, Logger: quiet(), FS: fsys, FlushEvery: time.Hour}
+		q, err := Open("q", cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 + r.IntN(20) {
+			mustAppend(t, q, string(make([]byte, r.IntN(700))))
+		}
+		mustBar(t, q)
+		other := mustOpen(t, t.TempDir(), Config{CycleBytes: 64 << 10, Logger: quiet()})
+		mustBar(t, other)
+		there := q.NewBlockReader(Place{})
+		if err := follow(other, there, q, 4<<10); err != nil {
+			t.Fatal(err)
+		}
+		there.Close()
+		if err := other.WaitDurable(t.Context(), other.Last()); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Unbar(); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.WaitDurable(t.Context(), mustAppend(t, other, "goes on")); err != nil {
+			t.Fatal(err)
+		}
+		back := other.NewBlockReader(q.Place())
+		if err := follow(q, back, other, 4<<10); err != nil || q.Last() != other.Last() {
+			t.Fatalf("seed %d: it follows to %s of %s: %v", seed, q.Last(), other.Last(), err)
+		}
+		back.Close()
+		after := fsys.Crash(r)
+		_ = q.Close()
+		cfg.FS = after
+		if q, err = Open("q", cfg); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		mustClose(t, q)
+		mustClose(t, other)
+	}
+}
+
+// TestTheFirstBlockMayEndItsCycle, or be of the cycle behind the one that was begun.
+func TestTheFirstBlockMayEndItsCycle(t *testing.T) {
+	src := mustOpen(t, t.TempDir(), small())
+	mustAppend(t, src, "a")
+	if err := src.Roll(); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, src, "b")
+	q := mustOpen(t, t.TempDir(), small())
+	mustBar(t, q)
+	r := src.NewBlockReader(Place{})
+	defer r.Close()
+	if err := follow(q, r, src, 4<<10); err != nil {
+		t.Fatalf("a first block that ends its cycle: %v", err)
+	}
+	sameBytes(t, src, q)
+	late := mustOpen(t, t.TempDir(), small())
+	mustBar(t, late)
+	if err := begin(late, src, 1); err != nil { // and nothing of it: retention was faster
+		t.Fatal(err)
+	}
+	rest := src.NewBlockReader(Place{Index: NewIndex(2, 0)})
+	defer rest.Close()
+	if err := follow(late, rest, src, 4<<10); err != nil || late.First() != NewIndex(2, 0) || late.Last() != src.Last() {
+		t.Fatalf("begun with cycle 1, and copied from cycle 2 on: %s to %s, %v", late.First(), late.Last(), err)
+	}
+	for _, c := range []*Queue{src, q, late} {
+		mustClose(t, c)
+	}
+}
+
 // TestSetAside takes entries out of the queue at each index, keeps their bytes,
 // tells those who had read them, and lets others have their indexes.
 func TestSetAside(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // app is an application as an SDK would be: the test program in another role.
@@ -77,6 +78,7 @@ func (a *app) listenLate() {
 		if _, err := a.request("GET", "/kar/v1/actor/Thing/late/state/go", "", ""); err == nil {
 			return
 		}
+		<-time.After(5 * time.Millisecond) // nobody tells of a state
 	}
 }
 

@@ -4,7 +4,7 @@ import "time"
 
 // ShortTimeouts makes a pair impatient with its clients.
 func (c *Config) ShortTimeouts() {
-	c.timeouts = timeouts{header: 200 * time.Millisecond, body: 300 * time.Millisecond, idle: 400 * time.Millisecond}
+	c.timeouts = timeouts{header: 2 * time.Second, body: 3 * time.Second, idle: 3 * time.Second}
 }
 
 // MaxStreams bounds the concurrent requests of one HTTP/2 connection.

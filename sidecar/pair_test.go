@@ -37,9 +37,19 @@ func lone() {
 // other tests share the cores.
 const soon = 5 * time.Second
 
+// took measures until what it returns is called, and logs that.
+func took(t *testing.T, what string) (ended func()) {
+	start := time.Now() //nolint:forbidigo // a measurement
+	return func() {
+		t.Helper()
+		t.Logf("%s after %v", what, time.Since(start)) //nolint:forbidigo // a measurement
+	}
+}
+
 // ends wants the pair to end soon, with a code.
 func (p *running) ends(code int) {
 	p.t.Helper()
+	defer took(p.t, "the pair has ended")()
 	select {
 	case <-p.ended:
 	case <-time.After(soon):
@@ -65,6 +75,7 @@ func TestKilledRuntimeEndsCommand(t *testing.T) {
 	if _, err := lines.ReadString('\n'); err != nil { // the application listens
 		t.Fatal(err)
 	}
+	ended := took(t, "the command has ended")
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +87,7 @@ func TestKilledRuntimeEndsCommand(t *testing.T) {
 	}()
 	select {
 	case err := <-gone:
+		ended()
 		if err != nil {
 			t.Error(err)
 		}

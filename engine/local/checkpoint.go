@@ -152,6 +152,9 @@ func (e *Engine) beginCheckpoint() *checkpointing {
 	f.dirty = nil
 	e.saver.bytes = 0
 	e.st.empty = false
+	if e.copied != nil {
+		f.saved, f.history = f.last, e.copied.q.EpochOf(queue.Index(f.last))
+	}
 	c.requests, c.rows = f.beginRows()
 	return c
 }
@@ -354,7 +357,8 @@ func (e *Engine) restore() (marker engine.Position, err error) {
 		return 0, fmt.Errorf("the state in %s is of record %v, but the journal ends at %v: they do not belong together; restore both from one copy",
 			e.set.dir, queue.Index(f.last), queue.Index(last))
 	}
-	return f.last, nil
+	f.saved = f.last
+	return f.last, e.sameHistory()
 }
 
 func (e *Engine) restoreRows() (err error) {

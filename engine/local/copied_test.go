@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/ports"
+	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica"
 	"github.com/pawl-go/pawl/queue/replica/config"
 	"github.com/pawl-go/pawl/queue/replica/control"
@@ -97,14 +98,16 @@ func (h *threeHosts) open(ctx context.Context, id int) <-chan *Engine {
 }
 
 // takeOver makes a host that stands by the source.
-func (h *threeHosts) takeOver(ctx context.Context, id int) {
+func (h *threeHosts) takeOver(ctx context.Context, id int) { h.takeOverBy(ctx, id, false) }
+
+func (h *threeHosts) takeOverBy(ctx context.Context, id int, force bool) {
 	h.t.Helper()
 	file, err := config.Load(h.file[id])
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	host, _ := file.Host(fmt.Sprintf("h%d", id))
-	if _, err := control.NewClient(file.ControlPath(host)).TakeOver(ctx, "journal", false, 20*time.Second); err != nil {
+	if _, err := control.NewClient(file.ControlPath(host)).TakeOver(ctx, "journal", force, 20*time.Second); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -207,6 +210,56 @@ func TestSourceIsLost(t *testing.T) {
 	cancel()
 	for range two {
 	}
+	for range three {
+	}
+}
+
+// A take-over by force goes past what a host has in its state: that host does not go on
+// with it, whoever is the source then.
+func TestStateOfAnotherHistoryIsRefused(t *testing.T) {
+	h := newThreeHosts(t, cutOffNever)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	ctx12, close12 := context.WithCancel(ctx)
+	one, two, three := h.open(ctx12, 1), h.open(ctx12, 2), h.open(ctx, 3)
+	first := <-one
+	h.cut(3, true)
+	p := newProbe()
+	a := engine.Component{Name: "c", Types: []engine.Type{{Name: "A"}}}
+	s, err := first.Join(ctx, a, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		at, err := s.Send(engine.Attempt{}, &engine.Effects{Requests: []*engine.Request{tell(s, "A", "1")}})
+		if err == nil {
+			err = s.Wait(ctx, at)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	close12()
+	for range one {
+	}
+	for range two {
+	}
+	for _, p := range []*faultnet.Proxy{h.proxies[3][1], h.proxies[3][2]} {
+		p.Break() // what was on its way must not arrive
+	}
+	h.cut(3, false)
+	h.takeOverBy(ctx, 3, true)
+	// The state of host 1, as of when it closed, has records that host 3 never got.
+	e, err := engine.Open(ctx, h.url(1, "&standby=wait"), engine.Options{App: "test", Logger: slog.New(slog.DiscardHandler)})
+	if !errors.Is(err, queue.ErrSetAside) || !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "is of no use") {
+		t.Errorf("opened with a state of another history: %v %v", e, err)
+	}
+	// And again, when the journal is already that of host 3.
+	e, err = engine.Open(ctx, h.url(1, "&standby=wait"), engine.Options{App: "test", Logger: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), "do not belong together") && !strings.Contains(err.Error(), "is of no use") {
+		t.Errorf("opened again: %v %v", e, err)
+	}
+	cancel()
 	for range three {
 	}
 }

@@ -63,6 +63,10 @@ func TestCutOffSourceBeginsNothing(t *testing.T) {
 			t.Errorf("%d deliveries, want only that from before", n)
 		}
 	})
+	other, err := e.Join(short(t), engine.Component{Name: "d"}, newProbe())
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("join a source that is cut off: %v %v", other, err)
+	}
 	h.cut(1, false)
 	p.delivery(t, second.ID, 1)
 	p.note(func() {
@@ -77,9 +81,29 @@ func TestCutOffSourceBeginsNothing(t *testing.T) {
 	if err != nil {
 		t.Errorf("finish after the cut: %v", err)
 	}
+	// Leaving is bounded, and what it leads to comes when the cut is over.
+	h.cut(1, true)
+	lease(false)
+	if err := s.Leave(short(t)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("leave a source that is cut off: %v", err)
+	}
+	<-s.Fenced()
+	h.cut(1, false)
+	after := newProbe()
+	if _, err := e.Join(ctx, engine.Component{Name: "c", Types: []engine.Type{{Name: "A"}, {Name: "B"}}}, after); err != nil {
+		t.Fatal(err)
+	}
+	after.delivery(t, second.ID, 1)
 	cancel()
 	for _, opened := range []<-chan *Engine{one, two, three} {
 		for range opened { // it is open until it is closed
 		}
 	}
+}
+
+// short is a context for what cannot end otherwise.
+func short(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	t.Cleanup(cancel)
+	return ctx
 }

@@ -182,6 +182,17 @@ func (e *Engine) commit(p engine.Position) error {
 	return e.wait(ctx, p)
 }
 
+// commitWithin is commit, for no longer than ctx.
+func (e *Engine) commitWithin(ctx context.Context, p engine.Position) error {
+	if e.copied != nil {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(e.copied.patience, stop)()
+	}
+	return e.wait(ctx, p)
+}
+
 // Join implements engine.Engine. The joining is committed before anything is
 // delivered: a session's number is never used again, whatever is cut.
 func (e *Engine) Join(ctx context.Context, c engine.Component, h engine.Handler) (engine.Session, error) {
@@ -191,7 +202,7 @@ func (e *Engine) Join(ctx context.Context, c engine.Component, h engine.Handler)
 		return nil, err
 	}
 	if err := e.wait(ctx, p); err != nil {
-		return nil, errors.Join(err, e.end(m, true))
+		return nil, errors.Join(err, e.end(ctx, m, true))
 	}
 	s := &session{e: e, m: m}
 	e.mu.Lock()
@@ -268,21 +279,39 @@ func (e *Engine) Fail(s engine.Session) error {
 	if !ok || ls.e != e {
 		return fmt.Errorf("fail session %d: not one of this engine", s.Number())
 	}
-	return e.end(ls.m, false)
+	return e.end(context.Background(), ls.m, false)
 }
 
 // end takes a component out: its failure, or its leaving, is recorded and
-// committed before anything acts on it.
-func (e *Engine) end(m *member, left bool) error {
+// committed before anything acts on it. When ctx ends before that, as it may at a
+// source that is cut off, the component is out all the same, and what follows from
+// that goes on beside.
+func (e *Engine) end(ctx context.Context, m *member, left bool) error {
 	gone, at, err := e.recordEnd(m, left)
 	if err != nil || at == 0 {
 		return err
 	}
-	if !mutant.Is(mutant.FailureBeforeRecord) {
-		if err := e.commit(at); err != nil {
-			return err
-		}
+	if mutant.Is(mutant.FailureBeforeRecord) {
+		return e.replace(gone)
 	}
+	err = e.commitWithin(ctx, at)
+	if err == nil {
+		return e.replace(gone)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if ctx.Err() != nil && e.usable() == nil {
+		e.owned.Go(func() {
+			if e.commit(at) == nil {
+				_ = e.replace(gone) // of an engine that has failed meanwhile
+			}
+		})
+	}
+	return err
+}
+
+// replace places the actors of components that are gone anew, once that is committed.
+func (e *Engine) replace(gone []*pending) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.mu.failed != nil {

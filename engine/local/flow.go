@@ -32,11 +32,15 @@ import (
 //	F6 An actor has an entry if it has a line, a host, dirty state, a pause or
 //	   reminders; entries of other actors are dropped.
 type flow struct {
-	app    string
-	epoch  uint64
-	last   engine.Position
-	places uint64 // the newest place given
-	marks  uint64 // numbers searches through the flow, see deadlock.go
+	app   string
+	epoch uint64
+	last  engine.Position
+	// saved is last as of the last checkpoint, and history the epoch of the source in which
+	// that was appended; empty where the journal has no copies.
+	saved   engine.Position
+	history string
+	places  uint64 // the newest place given
+	marks   uint64 // numbers searches through the flow, see deadlock.go
 
 	lastSession uint64
 	sessions    map[uint64]joinedOp // on record as living

@@ -189,6 +189,7 @@ func (f *flow) encodeMarker() []byte {
 	w.str(3, f.app)
 	w.uint(4, f.places)
 	w.uint(5, f.lastSession)
+	w.str(7, f.history)
 	for _, s := range f.sessions {
 		at := w.open(6)
 		w.uint(1, s.number)
@@ -221,6 +222,8 @@ func (f *flow) decodeMarker(b []byte) error {
 				return err
 			}
 			f.sessions[s.number] = s
+		case 7:
+			f.history = string(d.p)
 		}
 	}
 	return d.err

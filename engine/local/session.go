@@ -34,7 +34,7 @@ func (s *session) Fenced() <-chan struct{} { return s.m.fenced }
 
 func (s *session) Operator() engine.Operator { return operator{s.e} }
 
-func (s *session) Leave(context.Context) error { return s.e.end(s.m, true) }
+func (s *session) Leave(ctx context.Context) error { return s.e.end(ctx, s.m, true) }
 
 // alive says why the session records nothing any more. mu is held.
 func (s *session) alive() error {

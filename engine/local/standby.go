@@ -35,10 +35,33 @@ func (e *Engine) follow(ctx context.Context, marker engine.Position) (engine.Pos
 	stop(err)
 	<-waited
 	if tenure == nil {
-		return 0, unavailable(fmt.Errorf("stand by for the source: %w", err))
+		return 0, unavailable(fmt.Errorf("stand by for the source: %w", e.pastState(err)))
 	}
 	c.tenure = tenure
+	if err := e.sameHistory(); err != nil {
+		return 0, unavailable(err)
+	}
 	return max(marker, e.mu.f.last), nil
+}
+
+// sameHistory says whether the journal still has the record up to which the state of this
+// host goes, as of its last checkpoint.
+func (e *Engine) sameHistory() error {
+	f := e.mu.f
+	if e.copied == nil || f.history == "" || e.copied.q.EpochOf(queue.Index(f.saved)) == f.history {
+		return nil
+	}
+	return e.pastState(queue.ErrSetAside)
+}
+
+// pastState explains the end of a standby that has applied what is not in the journal any
+// more.
+func (e *Engine) pastState(err error) error {
+	if !errors.Is(err, queue.ErrSetAside) {
+		return err
+	}
+	return fmt.Errorf("%w: a take-over by force went past records that the state in %s holds, so that state is of no use: put the directory away and, while the source is stopped, copy its directory here, but for replica.promises in the journal",
+		err, e.set.dir)
 }
 
 var errNowSource = errors.New("this host is the source")
@@ -68,6 +91,9 @@ func (e *Engine) applyUntil(ctx context.Context, marker engine.Position) error {
 	}
 	t := e.copied.q.NewTailer(from)
 	defer t.Close()
+	if err := e.sameHistory(); err != nil { // what is set aside later the tailer says
+		return err
+	}
 	due := e.set.checkpointBytes
 	for {
 		i, b, err := t.Next(ctx)

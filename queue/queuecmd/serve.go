@@ -100,6 +100,7 @@ func (s *serveFlags) hostConfig(file *config.File, self config.Host, log io.Writ
 		qc := replica.QueueConfig{Name: q.Name, Dir: file.Dir(q, self.ID), Replica: file.Replica(q, self.ID), Queue: s.config(), Automatic: q.Automatic}
 		qc.Queue.CycleBytes = s.cycleBytes
 		qc.Queue.Durability = queue.Disk
+		qc.Queue.Retain, qc.HoldForSinks = q.Retain, q.HoldForSinks
 		cfg.Queues = append(cfg.Queues, qc)
 	}
 	if len(cfg.Queues) == 0 {

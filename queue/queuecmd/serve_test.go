@@ -10,10 +10,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-go/pawl/internal/ports"
+	"github.com/pawl-go/pawl/queue"
+	"github.com/pawl-go/pawl/queue/replica"
+	"github.com/pawl-go/pawl/queue/replica/config"
 	"github.com/pawl-go/pawl/queue/replica/control"
 )
 
@@ -213,4 +218,65 @@ func TestServeRefuses(t *testing.T) {
 	if _, err := run(t, "serve", "-c", file, "--host", "one"); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a secret that others can read: %v", err)
 	}
+}
+
+// TestServeRetains: a sink that is nothing but a host keeps what the file says, and not
+// the whole queue.
+func TestServeRetains(t *testing.T) {
+	path := twoHosts(t)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const cycle, keep, cycles = 64 << 10, 200_000, 20
+	writeFile(t, path, strings.Replace(string(text), "strategy: all", fmt.Sprintf("strategy: all, retain: { bytes: %d }", keep), 1), 0o600)
+	two := serve(t, "-c", path, "--host", "two", "--cycle-bytes", strconv.Itoa(cycle))
+	file, err := config.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := file.Host("one")
+	q, _ := file.Queue("orders")
+	cfg, err := file.HostConfig(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Queues = []replica.QueueConfig{{
+		Name: q.Name, Dir: file.Dir(q, one.ID), Replica: file.Replica(q, one.ID), Queue: queue.Config{CycleBytes: cycle},
+	}}
+	host, err := replica.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	orders := host.Queue(q.Name)
+	if _, err := orders.Tenure(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for range cycles * 8 {
+		if _, err := orders.Append(ctx, make([]byte, cycle/8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := func() int {
+		names, err := filepath.Glob(filepath.Join(file.Dir(q, 2), "*.cycle"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(names)
+	}
+	again := time.NewTicker(20 * time.Millisecond) // another process, as it were, tells nobody
+	defer again.Stop()
+	for n := files(); n == 0 || n > keep/cycle+3; n = files() {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("the sink keeps %d files of %d", n, cycles)
+		}
+	}
+	if err := host.Close(); err != nil {
+		t.Error(err)
+	}
+	two.end(t)
 }

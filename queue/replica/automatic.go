@@ -121,7 +121,7 @@ func (a *automatic) decide(now time.Time) {
 	a.q.mu.Lock()
 	s := a.q.mu.core.Status()
 	a.q.mu.Unlock()
-	source := s.Source != 0 || s.Followed != 0
+	source := s.Role == core.Source || s.Living != 0 || s.Followed != 0
 	switch {
 	case source:
 		a.silent = time.Time{}
@@ -133,8 +133,8 @@ func (a *automatic) decide(now time.Time) {
 	case ended && !source: // also one that has promises, and a disk that takes no epoch
 		a.silent = now // if nobody takes the office it is tried again
 		a.pass(a.next(), now)
-	case s.Source != 0 && s.Source != s.Self:
-		a.pass(s.Source, now)
+	case s.Living != 0 && s.Living != s.Self:
+		a.pass(s.Living, now)
 	case source || now.Sub(a.silent) < a.timeout:
 	case s.Last.Epoch.IsZero() && a.q.cfg.Replica.Master != 0:
 		a.pass(a.next(), now) // the master begins; or this host is new, and others are not

@@ -94,6 +94,31 @@ func TestAutomaticPartition(t *testing.T) {
 	}
 }
 
+// TestAutomaticThoughOneHearsTheSource: a source that only one of four others hears counts
+// nothing, and is replaced, whoever of them is elected.
+func TestAutomaticThoughOneHearsTheSource(t *testing.T) {
+	c := newCluster(t, 5, func(cfg *replica.Config) {
+		automatic(cfg)
+		cfg.LeaseTimeout = 200 * time.Millisecond
+	})
+	c.openAll()
+	c.awaitSource(1)
+	c.awaitAll(c.append(1, "before"))
+	for _, other := range []replica.HostID{3, 4, 5} {
+		p, _ := c.link(1, other)
+		p.Refuse()
+	}
+	source := c.awaitNewSource(2, 3, 4, 5)
+	c.append(source, "after")
+	for _, other := range []replica.HostID{3, 4, 5} {
+		p, _ := c.link(1, other)
+		p.Release()
+	}
+	if ms := c.same(c.append(source, "end")); len(ms) != 3 {
+		t.Fatalf("%v", ms)
+	}
+}
+
 // TestAutomaticWithAFullDisk: a host that cannot take over, since it cannot even
 // write down what it promises, leaves it to another.
 func TestAutomaticWithAFullDisk(t *testing.T) {

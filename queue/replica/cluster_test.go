@@ -70,7 +70,8 @@ func (c *cluster) config(id replica.HostID) replica.Config {
 	cfg := replica.Config{
 		Self: id, Secret: []byte("tell nobody"), Listen: "127.0.0.1:0", Cluster: "test",
 		HeartbeatInterval: 100 * time.Millisecond, HeartbeatTimeout: 2 * time.Second,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		LeaseTimeout: time.Minute, // a busy machine does not stop a source; see lease_test.go
+		Logger:       slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	cfg.OnEvent = func(e replica.Event) { c.events.add(id, e) }
 	qc := replica.QueueConfig{

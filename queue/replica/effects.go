@@ -132,7 +132,8 @@ func (q *Queue) applyPiece(p *piece) error {
 	if end == nil {
 		return nil
 	}
-	// Until the cycle has its first entry, the next one would replace it.
+	// The end goes in by itself: when there is no room for the next cycle the entries
+	// are there all the same.
 	err := inner.BeginCycle(p.next)
 	if err == nil {
 		err = inner.Apply(*end)

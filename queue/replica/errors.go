@@ -69,6 +69,19 @@ func (e *FailedError) Error() string {
 
 func (e *FailedError) Unwrap() error { return e.Err }
 
+// ForeignError says that the files in a directory are those of another host. What one
+// host has promised and holds on its disk another one must not take for its own: nothing
+// was changed.
+type ForeignError struct {
+	Host HostID // whose files they are
+	Self HostID
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("the files are those of host %d, and this is host %d: give it its own directory back. If they are a copy that this host is to begin with, remove %s from it: then it promises nothing before it has caught up with the source",
+		e.Host, e.Self, promisesName)
+}
+
 // PeerError says why a connection to a host was refused, here or there.
 type PeerError struct {
 	Host HostID // 0: it has not said who it is

@@ -31,7 +31,7 @@ func (c *cluster) deafen() {
 	}
 }
 
-func (c *cluster) heal() {
+func (c *cluster) hear() {
 	for _, from := range []replica.HostID{2, 3} {
 		c.proxies[[2]replica.HostID{from, 1}].Release()
 	}
@@ -65,7 +65,7 @@ func TestCutOffSourceAppendsNothing(t *testing.T) {
 		_, err := c.queue(1).Append(c.ctx(), []byte("after"))
 		waits <- err
 	}()
-	c.heal()
+	c.hear()
 	if err := <-waits; err != nil {
 		t.Errorf("append that waited for hosts to be heard: %v", err)
 	}
@@ -115,7 +115,7 @@ func TestTenureHasALease(t *testing.T) {
 	if _, err := c.queue(2).TakeOver(c.ctx(), false); err != nil {
 		t.Fatal(err)
 	}
-	c.heal()
+	c.hear()
 	if err := tenure.WaitLease(c.ctx()); !errors.Is(err, replica.ErrTenureOver) && err != nil {
 		t.Errorf("wait for the lease of a tenure that is over: %v", err)
 	}

@@ -26,6 +26,7 @@ const (
 //	check of the rest, 8 hexadecimal digits │ space │ JSON │ newline
 type promises struct {
 	dir  queue.Dir
+	host HostID
 	boot string // of the machine, now
 	mu   struct {
 		sync.Mutex
@@ -35,6 +36,7 @@ type promises struct {
 }
 
 type promisesFile struct {
+	Host HostID    `json:"host"` // whose promises these are; 0: of a file that does not say
 	Hard core.Hard `json:"hard"`
 	Boot string    `json:"boot"` // when it was written
 }
@@ -52,6 +54,9 @@ func (p *promises) load() (core.Hard, bool, error) {
 	f, ok := decodePromises(b)
 	if !ok {
 		return core.Hard{Trust: core.Lost}, false, nil
+	}
+	if f.Host != 0 && f.Host != p.host {
+		return core.Hard{}, false, &ForeignError{Host: f.Host, Self: p.host}
 	}
 	p.mu.hard = f.Hard
 	return f.Hard, p.boot != "" && f.Boot == p.boot, nil
@@ -84,7 +89,7 @@ func (p *promises) doubt(doubt bool) error {
 
 // write writes the file. mu is held.
 func (p *promises) write() error {
-	f := promisesFile{Hard: p.mu.hard, Boot: p.boot}
+	f := promisesFile{Host: p.host, Hard: p.mu.hard, Boot: p.boot}
 	if p.mu.doubt {
 		f.Boot = ""
 	}

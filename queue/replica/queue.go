@@ -108,7 +108,7 @@ func openQueue(h *Host, cfg QueueConfig) (*Queue, error) {
 	}
 	q := &Queue{
 		host: h, cfg: cfg, in: newInbox(), dir: dir, streams: map[HostID]*stream{},
-		promises: promises{dir: dir, boot: h.cfg.BootID()}, closed: make(chan struct{}), opened: time.Now(),
+		promises: promises{dir: dir, host: h.cfg.Self, boot: h.cfg.BootID()}, closed: make(chan struct{}), opened: time.Now(),
 	}
 	q.chain.dir = dir
 	q.keeper.init()

@@ -16,7 +16,7 @@ type Tailer struct {
 	q      *Queue
 	latest bool
 	inner  *queue.Tailer
-	life   uint64      // of the queue that inner reads
+	life   uint64      // of the queue that inner reads, or the tailer was made in
 	want   queue.Index // the next entry has this index or a higher one
 	held   struct {    // read, and not counted yet
 		index   queue.Index // 0: nothing
@@ -27,13 +27,24 @@ type Tailer struct {
 
 // NewTailer makes a tailer that begins with the first entry at or after from: 0 is
 // the start of the queue. It returns entries that count, so it never takes one
-// back, unless a take-over by force goes past them.
-func (q *Queue) NewTailer(from queue.Index) *Tailer { return &Tailer{q: q, want: from} }
+// back, unless a take-over by force goes past them. When what lies before from is set
+// aside later, the next call fails with an error that matches queue.ErrSetAside.
+func (q *Queue) NewTailer(from queue.Index) *Tailer {
+	return &Tailer{q: q, want: from, life: q.nowLife()}
+}
+
+func (q *Queue) nowLife() uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.mu.life
+}
 
 // Latest makes a tailer that also returns entries that do not count yet. When such
 // a one has to be set aside, the next call fails with an error that matches
 // queue.ErrSetAside: go on with a new tailer, and take back what was done.
-func (q *Queue) Latest(from queue.Index) *Tailer { return &Tailer{q: q, want: from, latest: true} }
+func (q *Queue) Latest(from queue.Index) *Tailer {
+	return &Tailer{q: q, want: from, latest: true, life: q.nowLife()}
+}
 
 // Next returns the next entry and waits for it if need be, until ctx ends. The slice
 // is good until the next call. A *queue.LostError says that a repair has given this
@@ -128,7 +139,7 @@ func (t *Tailer) look() (limit queue.Index, more <-chan struct{}, err error) {
 	}
 	if t.inner == nil {
 		for _, r := range q.mu.asides {
-			if t.life != 0 && r.life > t.life && t.want > r.above+1 {
+			if r.life > t.life && t.want > r.above+1 {
 				return 0, nil, queue.ErrSetAside
 			}
 		}

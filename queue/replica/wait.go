@@ -102,6 +102,24 @@ func (q *Queue) WaitReplicated(ctx context.Context, i queue.Index) error {
 	return nil
 }
 
+// EpochOf is the epoch, as number.host, of an entry that is here; empty when it is not.
+// Whoever keeps a state of its own beside the queue keeps this with the index of the last
+// entry in it: when the epoch of that entry is another one later, or there is no such
+// entry, a take-over by force has gone past it, and the state is of another history.
+func (q *Queue) EpochOf(i queue.Index) string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, r := range q.mu.fresh {
+		if r.first <= i && i <= r.last {
+			return q.mu.core.Status().Epoch.String()
+		}
+	}
+	if e, ok := q.mu.core.EpochOf(i); ok {
+		return e.String()
+	}
+	return ""
+}
+
 // WaitDurable returns nil once entry i and all before it are on the disk of this
 // host. Errors are those of queue.Queue.
 func (q *Queue) WaitDurable(ctx context.Context, i queue.Index) error {

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
 )
 
@@ -68,6 +69,8 @@ type Queue struct {
 	Strategy     core.Strategy
 	CountFlushed bool
 	Automatic    bool // take-over
+	Retain       queue.Retention
+	HoldForSinks bool // retention waits for sinks that are away
 }
 
 // Service is a service over queues, as it stands in the file.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
 )
 
@@ -56,6 +57,9 @@ func describe(f *File) string {
 		if len(q.Hosts) > 0 {
 			c := f.Replica(q, q.Hosts[0])
 			fmt.Fprintf(&b, " master %d acknowledge %v allowLoss %v flushed %v strategy %+v", c.Master, c.Acknowledge, c.AllowLoss, c.FlushToCount, c.Strategy)
+		}
+		if q.Retain != (queue.Retention{}) || q.HoldForSinks {
+			fmt.Fprintf(&b, " retain %+v hold %v", q.Retain, q.HoldForSinks)
 		}
 		b.WriteString("\n")
 	}

@@ -51,10 +51,12 @@
 //	  patienceMs           how long they wait before they fail or flush
 //	  automaticTakeOver    hosts elect one that takes over when the source is gone;
 //	                       three hosts or more, and acknowledge
+//	  retain               ageMs, bytes, entries: what each host keeps, itself; all unless set
+//	  holdForSinks         retention also keeps what a sink has not got, connected or not
 //	  countFlushed         an entry is held only once it is on the disk
 //	services.NAME          left to the reader of services
 //
-// All but the last nine of queues, secretFile and tls are those of Chronicle
+// All but the last eleven of queues, secretFile and tls are those of Chronicle
 // Queue Enterprise, by name and structure. In paths $hostId stands for the id of
 // the host.
 package config

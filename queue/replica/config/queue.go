@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
 )
 
@@ -37,10 +38,12 @@ func (p *parser) queue(key, n *yaml.Node) {
 		"strategy": func(n *yaml.Node) {
 			s.strategy = p.choice(n, "strategy", "any", "majority", "all", "unbounded", "maxGap")
 		},
-		"maxGap":     func(n *yaml.Node) { s.limit = p.limit(n) },
-		"counting":   func(n *yaml.Node) { s.counting = int(p.number(n, "counting", core.MaxHosts)) },
-		"whenOver":   func(n *yaml.Node) { s.whenOver = p.choice(n, "whenOver", "wait", "fail", "flush") },
-		"patienceMs": func(n *yaml.Node) { s.patience = p.millis(n, "patienceMs") },
+		"retain":       func(n *yaml.Node) { q.Retain = p.retention(n) },
+		"holdForSinks": func(n *yaml.Node) { q.HoldForSinks = p.boolean(n, "holdForSinks") },
+		"maxGap":       func(n *yaml.Node) { s.limit = p.limit(n) },
+		"counting":     func(n *yaml.Node) { s.counting = int(p.number(n, "counting", core.MaxHosts)) },
+		"whenOver":     func(n *yaml.Node) { s.whenOver = p.choice(n, "whenOver", "wait", "fail", "flush") },
+		"patienceMs":   func(n *yaml.Node) { s.patience = p.millis(n, "patienceMs") },
 	}
 	for name, read := range known {
 		known[name] = func(n *yaml.Node) {
@@ -119,6 +122,20 @@ func (p *parser) limit(n *yaml.Node) core.Limit {
 		"ageMs":    func(n *yaml.Node) { l.Age = p.millis(n, "ageMs") },
 	})
 	return l
+}
+
+// longestAge is the longest age of retention, some hundred years: a duration holds it.
+const longestAge = math.MaxInt64 / int64(time.Millisecond)
+
+// retention reads what every host of the queue keeps, each by itself.
+func (p *parser) retention(n *yaml.Node) queue.Retention {
+	var r queue.Retention
+	p.fields(n, "retain", map[string]func(*yaml.Node){
+		"ageMs":   func(n *yaml.Node) { r.Age = time.Duration(p.number(n, "ageMs", longestAge)) * time.Millisecond },
+		"bytes":   func(n *yaml.Node) { r.Bytes = p.number(n, "bytes", math.MaxInt64) },
+		"entries": func(n *yaml.Node) { r.Entries = p.number(n, "entries", math.MaxInt64) },
+	})
+	return r
 }
 
 // needs notes settings that mean nothing without others.

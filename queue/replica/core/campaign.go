@@ -191,7 +191,7 @@ func (r *Replica) gather() {
 		return
 	}
 	late := !r.now.Before(c.began.Add(r.cfg.HeartbeatTimeout))
-	if c.command == 0 && !c.handed && !late && r.mayMeet(promised.Host, reachable) {
+	if c.command == 0 && !c.handed && r.mayMeet(promised.Host, reachable, late) {
 		return
 	}
 	enough := whole >= r.need() && r.mayPromise()
@@ -214,12 +214,16 @@ func (r *Replica) gather() {
 
 // mayMeet reports whether a source may live of which this host has not heard yet.
 // Whoever was promised the highest epoch that is known may be it. So may a host that
-// got the promises of q others, if so many have not been heard.
-func (r *Replica) mayMeet(promised HostID, reachable int) bool {
-	if p := r.peer(promised); p != nil && !r.reachable(p) {
-		return true
+// got the promises of q others, if so many have not been heard. Both are waited for, and
+// no longer than the heartbeat timeout; but for ever when both are so: then nothing would
+// count here, and two hosts whose connection flaps would overtake each other by turns.
+func (r *Replica) mayMeet(promised HostID, reachable int, late bool) bool {
+	p := r.peer(promised)
+	away := len(r.cfg.Hosts)-reachable >= r.q
+	if late {
+		return away && p != nil
 	}
-	return len(r.cfg.Hosts)-reachable >= r.q
+	return away || p != nil && !r.reachable(p)
 }
 
 // designated reports whether this host begins by itself.

@@ -52,6 +52,9 @@
 // also waits for hosts that may be one, for a heartbeat timeout. A claim that is
 // refused changes nothing at the host that made it, which follows the source then.
 //
+// A source that hears too few hosts for anything to count may begin nothing new
+// ([Replica.LeaseEnd]), and is in nobody's way any more.
+//
 // # For the shell
 //
 // The shell owns the queue, the file of promises, the connections and the clock.

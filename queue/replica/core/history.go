@@ -177,6 +177,13 @@ func (h *history) epochAt(i queue.Index) Epoch {
 	return h.base.Epoch
 }
 
+// EpochOf is the epoch of an entry that is here, or of the last one that retention has
+// let go. Two histories that give an entry the same epoch are the same up to it, for an
+// epoch has one source, which gives each index once.
+func (r *Replica) EpochOf(i queue.Index) (e Epoch, ok bool) {
+	return r.h.epochAt(i), r.h.knows(i) && i != 0
+}
+
 // single is the host that alone may hold the last entries, 0 when there is
 // none. The epoch of another host ends it.
 func (h *history) single() HostID {

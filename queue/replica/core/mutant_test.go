@@ -30,8 +30,8 @@ var mutants = []struct {
 	{"scenario: counts older entries by new acknowledgements", "source.go", "c >= s.start && c > counted", "c > counted && r.h.epochAt(c) != r.source.epoch"},
 	{"scenario: promises though it hears a source", "campaign.go", "case !m.Command && living != 0 && living != p.id:", "case false:"},
 	{"reign: hears a source only once it copies", "status.go", "case r.follow != nil && !r.follow.donor:\n\t\tif p", "case r.follow != nil && !r.follow.donor && r.follow.stage != followCopying:\n\t\treturn 0\n\tcase r.follow != nil && !r.follow.donor:\n\t\tif p"},
-	{"scenario: does not wait for the host that was promised most", "campaign.go", "if p := r.peer(promised); p != nil && !r.reachable(p) {", "if false {"},
-	{"scenario: does not wait for as many hosts as may have promised", "campaign.go", "return len(r.cfg.Hosts)-reachable >= r.q", "return false"},
+	{"scenario: does not wait for the host that was promised most", "campaign.go", "return away || p != nil && !r.reachable(p)", "return away"},
+	{"scenario: does not wait for as many hosts as may have promised", "campaign.go", "away := len(r.cfg.Hosts)-reachable >= r.q", "away := false"},
 	{"reign: promises itself first", "campaign.go", "c.asked, c.answers = map[HostID]uint64{}, map[HostID]*Message{}\n", "c.asked, c.answers = map[HostID]uint64{}, map[HostID]*Message{}\n\tr.promise(c.epoch)\n"},
 	{"scenario: counts what a host holds that lost its promises", "source.go", "f.stage == feedCopying && f.trust != Lost", "f.stage == feedCopying"},
 }

@@ -24,7 +24,6 @@ type Status struct {
 	Keep     queue.Index // retention must leave everything above
 	Gap      uint64
 	Trust    Trust
-	Leased   bool   // a source that may begin new work
 	Single   HostID // who alone may hold the last entries; 0: nobody
 	Need     int    // w
 	Promises int    // q
@@ -36,7 +35,7 @@ func (r *Replica) Status() Status {
 	s := Status{
 		Self: r.cfg.Self, Role: r.role(), Epoch: r.hard.Promised, Source: r.sourceHost(), Last: r.h.mark(),
 		Counted: r.counted, Released: r.released, Flushed: r.flushed, Keep: r.counted, Gap: r.Gap(),
-		Living: r.living(), Followed: r.followed(), Trust: r.hard.Trust, Leased: r.leased(), Single: r.singleHost(), Need: r.w, Promises: r.q, Table: r.Table(),
+		Living: r.living(), Followed: r.followed(), Trust: r.hard.Trust, Single: r.singleHost(), Need: r.w, Promises: r.q, Table: r.Table(),
 	}
 	if r.source == nil || r.source.locked {
 		e := r.lockedError()
