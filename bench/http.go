@@ -39,9 +39,9 @@ func (o *HTTPOptions) validate() error {
 // HTTP to the same application. The processor time is that of all processes that
 // a call passes, this one included.
 //
-// "call" returns its argument. "counter" adds to a durable counter, which the
-// application records over HTTP before it answers, and returns the new value; in the
-// end each counter is compared with what was added to it.
+// "call" returns its argument. "counter" adds to a durable counter, whose state is
+// recorded with the outcome, and returns the new value; in the end each counter is
+// compared with what was added to it.
 func HTTP(ctx context.Context, o HTTPOptions) (*rounds.Report, error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("bench http: %w", err)

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -53,7 +51,7 @@ func serveApplication(out io.Writer) error {
 
 // activate reads the counter from the state of the actor.
 func (a *application) activate(w http.ResponseWriter, r *http.Request) {
-	b, err := a.ask(r.Context(), http.MethodGet, r.PathValue("id")+"/state/n?nilOnAbsent=true", nil)
+	b, err := a.ask(r.Context(), r.PathValue("id")+"/state/n?nilOnAbsent=true")
 	n := new(int64)
 	if err == nil {
 		err = json.Unmarshal(b, n) // null leaves it
@@ -85,38 +83,26 @@ func (a *application) invoke(w http.ResponseWriter, r *http.Request) {
 	if n == nil {
 		err = errors.New("counter " + id + " was not activated")
 	}
-	out := args[0]
-	if err == nil {
-		switch r.PathValue("method") {
-		case "add":
-			out, err = a.add(r.Context(), id, n, args[0])
-		case "hold": // until it is killed, if the argument is its process id
-			if int(args[0]) == os.Getpid() {
-				a.hold.Do(func() { close(a.held) })
-				select {}
-			}
-			out = int64(os.Getpid())
-		case "pid":
-			out = int64(os.Getpid())
-		}
-	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	fmt.Fprintf(w, `{"value":%d}`, out)
-}
-
-// add records the sum before it counts; nothing is written where nothing is added.
-func (a *application) add(ctx context.Context, id string, n *int64, amount int64) (int64, error) {
-	sum := *n + amount
-	if amount != 0 {
-		if _, err := a.ask(ctx, http.MethodPut, id+"/state/n", strconv.AppendInt(nil, sum, 10)); err != nil {
-			return 0, err
+	out := args[0]
+	switch r.PathValue("method") {
+	case "add": // the state is recorded with the outcome
+		*n += args[0]
+		fmt.Fprintf(w, `{"value":%d,"state":{"updates":{"n":%d}}}`, *n, *n)
+		return
+	case "hold": // until it is killed, if the argument is its process id
+		if int(args[0]) == os.Getpid() {
+			a.hold.Do(func() { close(a.held) })
+			select {}
 		}
+		out = int64(os.Getpid())
+	case "pid":
+		out = int64(os.Getpid())
 	}
-	*n = sum
-	return sum, nil
+	fmt.Fprintf(w, `{"value":%d}`, out)
 }
 
 // bare is the job of invoke without a runtime.
@@ -150,9 +136,9 @@ func read(r *http.Request, v any) error {
 	return json.Unmarshal(b, v)
 }
 
-// ask makes a request to the runtime.
-func (a *application) ask(ctx context.Context, verb, path string, body []byte) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, verb, a.runtime+path, bytes.NewReader(body))
+// ask asks the runtime.
+func (a *application) ask(ctx context.Context, path string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.runtime+path, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +149,7 @@ func (a *application) ask(ctx context.Context, verb, path string, body []byte) (
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode >= http.StatusMultipleChoices {
-		err = fmt.Errorf("%s %s: %s: %s", verb, path, resp.Status, b)
+		err = fmt.Errorf("get %s: %s: %s", path, resp.Status, b)
 	}
 	return b, err
 }

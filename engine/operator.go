@@ -73,7 +73,7 @@ type Operator interface {
 	// It is refused while code runs on the actor.
 	Purge(ctx context.Context, a Actor) error
 	// Write changes recorded state from outside, in one record; a live instance
-	// is dropped.
+	// is dropped, also if there is nothing to write.
 	Write(ctx context.Context, a Actor, writes []Write) error
 
 	// Actors lists actors of a type that have state or pending requests, in

@@ -226,6 +226,10 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 		a.held.Do(func() { close(a.holds) })
 		<-a.release
 		value("released", nil)
+	case "holdandcount":
+		a.held.Do(func() { close(a.holds) })
+		<-a.release
+		value(a.count(state))
 	case "holdandkeep":
 		a.held.Do(func() { close(a.holds) })
 		<-a.release
@@ -238,6 +242,32 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 		b, _ := json.Marshal(args[0])
 		_, err := a.request("PUT", state+"kept", string(b), "")
 		value(nil, err)
+	case "around": // calls itself, which changes state with its own outcome
+		if _, err := a.call(session, id, "with", "", "value"); err != nil {
+			value(nil, err)
+			return
+		}
+		_, _ = io.WriteString(w, `{"value":"around","state":{"updates":{"around":1}}}`)
+	case "with": // counts in the state of its outcome, in a value and in a submap, and ends as it is told
+		n := 0
+		if v, err := a.request("GET", state+"w?nilOnAbsent=true", "", ""); err == nil {
+			_ = json.Unmarshal([]byte(v), &n)
+		}
+		outcome := map[string]any{"state": map[string]any{
+			"updates": map[string]int{"w": n + 1}, "submapupdates": map[string]any{"s": map[string]int{"w": n + 1}}, "removals": []string{"gone"},
+		}}
+		switch args[0] {
+		case "value":
+			outcome["value"] = n + 1
+		case "tail":
+			outcome["tailCall"] = true
+			outcome["value"] = map[string]any{"actorType": "Thing", "actorId": "z", "path": "/aftertail", "payload": "[]"}
+		case "error":
+			outcome["error"], outcome["message"] = true, "thrown"
+		case "rubbish":
+			outcome["tailCall"] = true
+		}
+		_ = json.NewEncoder(w).Encode(outcome)
 	case "count":
 		value(a.count(state))
 	case "tailself", "tailrelease":

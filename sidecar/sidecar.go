@@ -137,7 +137,7 @@ func Run(ctx context.Context, cfg Config) (code int, err error) {
 	case <-s.comp.Fenced():
 		s.child.Kill()
 		s.stop(false)
-		return s.child.Wait(), fmt.Errorf("run %s: the engine has given this component up (its server has ended, or has heard nothing of it for too long); start it again: %w", cfg.App, engine.ErrFenced)
+		return s.child.Wait(), fmt.Errorf("run %s: the engine has given this component up (it has heard nothing of it for too long, or its server has not come back in time); start it again: %w", cfg.App, engine.ErrFenced)
 	case <-ctx.Done():
 	case <-s.shutdown:
 		if grace := s.grace.Load(); grace > 0 {

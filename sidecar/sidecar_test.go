@@ -25,8 +25,6 @@ func TestMain(m *testing.M) {
 		application()
 	case "raw":
 		raw()
-	case "outcomes":
-		outcomes()
 	case "runtime":
 		lone()
 	}
@@ -239,6 +237,27 @@ func TestState(t *testing.T) {
 	p.want("DELETE", thing+"s", ``, 202, `OK`)
 	p.want("POST", thing+"s/call/deactivated", ``, 200, `{"value":1}`)
 	p.want("POST", thing+"s/call/count", `[]`, 200, `{"value":1}`)
+}
+
+// TestStateOfOutcome has answers that carry changes of state: they are made with the
+// outcome, and not at all if that is an error.
+func TestStateOfOutcome(t *testing.T) {
+	p := start(t)
+	s := thing + "o/state"
+	p.want("PUT", s+"/gone", `1`, 201, ``)
+	p.want("POST", thing+"o/call/with", `["value"]`, 200, `{"value":1}`)
+	p.want("GET", s, ``, 200, `{"s":{"w":1},"w":1}`)
+	p.want("POST", thing+"o/call/with", `["tail"]`, 200, `{"value":"z after tail"}`)
+	p.want("GET", s, ``, 200, `{"s":{"w":2},"w":2}`)
+	p.want("POST", thing+"o/call/with", `["error"]`, 200, `{"error":true,"message":"thrown","stack":""}`)
+	if st, _ := p.do("POST", thing+"o/call/with", `["rubbish"]`); st != 500 {
+		t.Errorf("a tail call to nowhere: %d", st)
+	}
+	p.want("GET", s, ``, 200, `{"s":{"w":2},"w":2}`)
+	p.want("POST", thing+"o/call/with", `["nothing"]`, 204, ``)
+	p.want("GET", s, ``, 200, `{"s":{"w":3},"w":3}`)
+	p.want("POST", thing+"o/call/around", ``, 200, `{"value":"around"}`)
+	p.want("GET", s, ``, 200, `{"around":1,"s":{"w":4},"w":4}`)
 }
 
 func TestReminders(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,10 +18,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pawl-go/pawl"
+	"github.com/pawl-go/pawl/internal/ports"
+	"github.com/pawl-go/pawl/internal/tlsfiles/tlstest"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pawl": main, "bank": bank, "node": node})
+	testscript.Main(m, map[string]func(){"pawl": main, "bank": bank, "node": node, "clerk": clerk, "shelf": shelf})
 }
 
 // TestScripts runs testdata/script/*.txtar: the command line against the
@@ -30,7 +33,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": ready, "exits": exits, "sees": sees, "readnode": readnode,
+			"ready": ready, "exits": exits, "sees": sees, "readnode": readnode, "port": port, "certificates": certificates,
 		},
 	})
 }
@@ -46,6 +49,21 @@ func ready(ts *testscript.TestScript, _ bool, _ []string) {
 		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // another process
 	}
 	ts.Fatalf("nobody answers at %s", path)
+}
+
+// port puts a free port of the loopback into a variable.
+func port(ts *testscript.TestScript, _ bool, args []string) {
+	p, err := ports.Free(1)
+	ts.Check(err)
+	ts.Setenv(args[0], strconv.Itoa(p))
+}
+
+// certificates makes a directory with an authority, and what it has signed for a
+// node: ca.pem, node.pem and node.key.
+func certificates(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.Mkdir(dir, 0o700))
+	ts.Check(tlstest.Make(dir, "node"))
 }
 
 // sees waits until a file has a text: sees told.txt alice.

@@ -154,7 +154,7 @@ func (s *serveCLI) serveSocket(ctx context.Context, server *remote.Server) error
 
 // face serves /v1, as a component that hosts nothing, and waits for the end.
 func (s *serveCLI) face(ctx context.Context, server *remote.Server, tcp net.Listener, token string) (err error) {
-	eng, err := engine.Open(ctx, "pawl:"+url.PathEscape(s.data), engine.Options{App: s.app, Logger: s.log})
+	eng, err := engine.Open(ctx, "pawl:"+url.PathEscape(s.data)+"?rejoin=0s", engine.Options{App: s.app, Logger: s.log})
 	if err != nil {
 		return err
 	}

@@ -390,6 +390,21 @@ var operators = []test{
 			w.Errorf("it is %s, %v", info.Status, err)
 		}
 	}},
+	{"a write drops the instance, also one of nothing", func(w *World) {
+		var seen []*instance
+		w.On("C.see", func(s *Scene) runtime.Result { seen = append(seen, s.inst); return value("") })
+		n := w.Node()
+		for range 2 {
+			n.Ask("C/c", "see", "")
+		}
+		if err := n.Session().Operator().Write(w.ctx, engine.Actor{Type: "C", ID: "c"}, nil); err != nil {
+			w.Fatal(err)
+		}
+		n.Ask("C/c", "see", "")
+		if seen[0] != seen[1] || seen[2] == seen[0] {
+			w.Errorf("%p, %p, and after the write %p", seen[0], seen[1], seen[2])
+		}
+	}},
 	{"purge and write change state from outside", func(w *World) {
 		counterScripts(w)
 		a := engine.Actor{Type: "C", ID: "c"}

@@ -268,8 +268,13 @@ func (e *Engine) purge(id engine.Actor) (engine.Position, error) {
 
 // Write implements engine.Operator.
 func (o operator) Write(ctx context.Context, id engine.Actor, writes []engine.Write) error {
-	if len(writes) == 0 {
-		return nil
+	if len(writes) == 0 { // no record: the instance goes
+		o.e.mu.Lock()
+		defer o.e.mu.Unlock()
+		if a := o.e.mu.f.actors[id]; a != nil {
+			a.forget()
+		}
+		return o.e.usable()
 	}
 	return o.act(ctx, func(f *flow) (engine.Position, error) {
 		w := newEncoder()
@@ -278,11 +283,16 @@ func (o operator) Write(ctx context.Context, id engine.Actor, writes []engine.Wr
 		return o.e.recordOp(w, func(engine.Position) {
 			a := f.entry(id)
 			f.write(a, writes)
-			if a.host != nil && !a.host.gone {
-				a.host.handler.Forget(id)
-			}
+			a.forget()
 		})
 	})
+}
+
+// forget drops the actor's instance, wherever it is. Engine.mu is held.
+func (a *actor) forget() {
+	if a.host != nil && !a.host.gone {
+		a.host.handler.Forget(a.id)
+	}
 }
 
 // Stats implements engine.Operator.

@@ -22,6 +22,7 @@ type agent struct {
 	stream  stream
 	session engine.Session // set when joined is closed
 	joined  chan struct{}
+	told    chan struct{}   // closed when the component was told that its session has ended
 	ctx     context.Context // ends with the session
 	cancel  context.CancelFunc
 	reads   waits[*wire.Call]
@@ -39,7 +40,7 @@ type agent struct {
 var _ engine.Handler = (*agent)(nil)
 
 func newAgent(s *Server, name string) *agent {
-	a := &agent{s: s, name: name, secret: newSecret(), joined: make(chan struct{}), begun: map[engine.ID]uint32{}}
+	a := &agent{s: s, name: name, secret: newSecret(), joined: make(chan struct{}), told: make(chan struct{}), begun: map[engine.ID]uint32{}}
 	a.ctx, a.cancel = context.WithCancel(s.ctx)
 	a.stream = stream{silence: s.cfg.Heartbeat, wake: make(chan struct{}, 1), take: a.take}
 	a.stream.ready = func(p engine.Position) error { return a.session.Wait(a.s.ctx, p) }
@@ -107,9 +108,12 @@ func (a *agent) fail(cause error) {
 
 // watch ends what serves the component when its session has ended.
 func (a *agent) watch() {
+	defer close(a.told)
+	var why wire.Fenced
 	select {
 	case <-a.session.Fenced():
 	case <-a.s.ctx.Done():
+		why.Away = true
 		if err := a.s.eng.Fail(a.session); err != nil && !errors.Is(err, engine.ErrUnavailable) {
 			a.s.cfg.Logger.Error("engine server: cannot record a failure", "component", a.name, "error", err)
 		}
@@ -127,7 +131,7 @@ func (a *agent) watch() {
 		return
 	}
 	_ = c.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = c.Write(wire.Append(nil, wire.Frame{Kind: wire.KindFenced}))
+	_ = a.s.send(c, wire.KindFenced, why)
 	_ = c.Close()
 }
 

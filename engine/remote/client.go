@@ -26,6 +26,10 @@ import (
 // is served.
 const SocketName = "engine.sock"
 
+// defaultRejoin is for how long a component tries to join again when its server
+// went away.
+const defaultRejoin = 5 * time.Minute
+
 func init() {
 	engine.Register("pawl", Open)
 	engine.Register("pawl+unix", Open)
@@ -40,6 +44,7 @@ type Client struct {
 	app           string
 	log           *slog.Logger
 	traced        bool
+	rejoin        time.Duration
 
 	mu       sync.Mutex
 	closed   bool
@@ -69,7 +74,7 @@ func Open(ctx context.Context, u *url.URL, o engine.Options) (engine.Engine, err
 }
 
 func newClient(u *url.URL, o engine.Options) (*Client, error) {
-	c := &Client{app: o.App, log: o.Logger, sessions: map[uint64]*session{}}
+	c := &Client{app: o.App, log: o.Logger, rejoin: defaultRejoin, sessions: map[uint64]*session{}}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
@@ -118,6 +123,10 @@ func (c *Client) parameters(u *url.URL) error {
 				return fmt.Errorf("parameter token_file: %w", err)
 			}
 			c.token = strings.TrimSpace(string(b))
+		case "rejoin":
+			if c.rejoin, err = time.ParseDuration(v); err != nil || c.rejoin < 0 {
+				return fmt.Errorf("parameter rejoin: %q is no duration, such as 5m or 0", v)
+			}
 		case "ca":
 			authority = tlsfiles.Authority(v)
 		case "cert":
@@ -125,7 +134,7 @@ func (c *Client) parameters(u *url.URL) error {
 		case "key":
 			own.Key = v
 		default:
-			return fmt.Errorf("unknown parameter %q (there are: ca, cert, key, token_file)", name)
+			return fmt.Errorf("unknown parameter %q (there are: ca, cert, key, rejoin, token_file)", name)
 		}
 	}
 	return c.secure(authority, own)
@@ -205,10 +214,22 @@ func (c *Client) hello(ctx context.Context, conn net.Conn, r *bufio.Reader, body
 		if err := wire.Decode(f.Body, &x); err != nil {
 			return nil, unavailable("%w", err)
 		}
-		return nil, x.Error.Err()
+		return nil, &refused{server: x.Server, err: x.Error.Err()}
 	}
 	return nil, unavailable("the server answers a hello with a frame of kind %d", f.Kind)
 }
+
+// refused is the error of a server that does not take a component.
+type refused struct {
+	server uint64
+	err    error
+}
+
+// Error is what the server says.
+func (r *refused) Error() string { return r.err.Error() }
+
+// Unwrap gives the error as it was at the server.
+func (r *refused) Unwrap() error { return r.err }
 
 // Join implements engine.Engine.
 func (c *Client) Join(ctx context.Context, m engine.Component, h engine.Handler) (engine.Session, error) {

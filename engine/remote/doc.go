@@ -8,6 +8,7 @@
 //	pawl://host:7070        a server over TCP
 //
 //	token_file              a file with the server's token; default: PAWL_TOKEN of the environment
+//	rejoin      for how long a component tries to join again when its server went away; default 5m
 //	ca          with TLS: the file of who signs the server's certificate; "system": whom the machine trusts
 //	cert, key   with mutual TLS: the files of one's own certificate and its key
 //
@@ -28,7 +29,6 @@
 // that were not acknowledged are sent again, and taken once. A component that
 // does not come back in time, or is silent for the heartbeat timeout, is failed:
 // its actors move, and what it sends afterwards is refused. A session of which
-// the server knows nothing, since it was started anew, has ended too: whoever
-// runs the component lets another one join, and takes waits up by their ids
-// (Attach).
+// the server knows nothing, since it was started anew, has ended too, but the
+// runtime may let its component join again, under another one (session.Rejoin).
 package remote

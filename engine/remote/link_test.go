@@ -43,7 +43,7 @@ var hosting = []engine.Type{{Name: "A", Methods: []engine.Method{{Name: "go"}}}}
 // cutter dials through to an address, and counts and cuts what goes through.
 type cutter struct {
 	net.Listener
-	target string
+	target atomic.Pointer[string]
 	conns  chan net.Conn
 	dark   atomic.Bool // takes no connection
 }
@@ -56,7 +56,8 @@ func newCutter(t *testing.T, target string) *cutter {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	c := &cutter{Listener: l, target: target, conns: make(chan net.Conn, 1000)}
+	c := &cutter{Listener: l, conns: make(chan net.Conn, 1000)}
+	c.target.Store(&target)
 	go func() {
 		for {
 			in, err := l.Accept()
@@ -68,7 +69,7 @@ func newCutter(t *testing.T, target string) *cutter {
 				continue
 			}
 			var d net.Dialer
-			out, err := d.DialContext(context.Background(), "tcp", c.target)
+			out, err := d.DialContext(context.Background(), "tcp", *c.target.Load())
 			if err != nil {
 				_ = in.Close()
 				continue
@@ -79,6 +80,27 @@ func newCutter(t *testing.T, target string) *cutter {
 		}
 	}()
 	return c
+}
+
+// cut ends all connections there are, and takes no other one until it is told
+// where to.
+func (c *cutter) cut() {
+	c.dark.Store(true)
+	for {
+		select {
+		case conn := <-c.conns:
+			_ = conn.Close()
+		default:
+			return
+		}
+	}
+}
+
+// redirect takes connections to another server.
+func (c *cutter) redirect(url string) {
+	addr, _, _ := strings.Cut(strings.TrimPrefix(url, "pawl://"), "?")
+	c.target.Store(&addr)
+	c.dark.Store(false)
 }
 
 // through opens the engine of url through a cutter.

@@ -5,11 +5,14 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +45,7 @@ type Server struct {
 	eng   Host
 	cfg   ServerConfig
 	trace trace.Recorder
+	id    uint64 // tells it from those before and after it
 	ctx   context.Context
 	stop  context.CancelFunc
 	owned sync.WaitGroup
@@ -72,7 +76,7 @@ func NewServer(eng Host, cfg ServerConfig) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	s := &Server{eng: eng, cfg: cfg, trace: trace.Of(eng)}
+	s := &Server{eng: eng, cfg: cfg, trace: trace.Of(eng), id: binary.NativeEndian.Uint64(newSecret())}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.mu.listeners, s.mu.conns, s.mu.agents = map[net.Listener]bool{}, map[net.Conn]bool{}, map[uint64]*agent{}
 	return s, nil
@@ -117,22 +121,28 @@ func (s *Server) track(c net.Conn) bool {
 	return true
 }
 
-// Close ends all sessions, whose components are failed, and returns when
-// nothing of the server runs any more.
+// Close ends all sessions, whose components are told that the server ends, and
+// returns when nothing of it runs any more. They may join the next one.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.mu.closed = true
+	agents := slices.Collect(maps.Values(s.mu.agents))
 	var errs []error
 	for l := range s.mu.listeners {
 		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}
+	s.mu.Unlock()
+	s.stop()
+	for _, a := range agents {
+		<-a.told
+	}
+	s.mu.Lock()
 	for c := range s.mu.conns {
 		_ = c.Close()
 	}
 	s.mu.Unlock()
-	s.stop()
 	s.owned.Wait()
 	return errors.Join(errs...)
 }
@@ -174,8 +184,12 @@ func (s *Server) connection(c net.Conn, token string) {
 		err = s.join(c, r, hello)
 	}
 	if err != nil {
-		s.cfg.Logger.Warn("engine server: a component was refused", "component", hello.Member.Name, "error", err)
-		_ = s.send(c, wire.KindRefusal, wire.Refusal{Error: *wire.ErrorOf(err)})
+		level := slog.LevelWarn
+		if errors.Is(err, engine.ErrFenced) { // it is of the server before, or failed, and knows now
+			level = slog.LevelInfo
+		}
+		s.cfg.Logger.Log(s.ctx, level, "engine server: a component was refused", "component", hello.Member.Name, "error", err)
+		_ = s.send(c, wire.KindRefusal, wire.Refusal{Error: *wire.ErrorOf(err), Server: s.id})
 	}
 }
 
@@ -219,7 +233,7 @@ func unavailable(format string, args ...any) error {
 }
 
 func (s *Server) welcome(c net.Conn, w wire.Welcome) error {
-	w.Heartbeat, w.Traced = int64(s.cfg.Heartbeat), s.trace != nil
+	w.Heartbeat, w.Traced, w.Server = int64(s.cfg.Heartbeat), s.trace != nil, s.id
 	return s.send(c, wire.KindWelcome, w)
 }
 

@@ -19,11 +19,12 @@ type session struct {
 	c       *Client
 	handler engine.Handler
 	number  uint64
+	server  uint64 // that it was joined at
 	secret  []byte
+	lost    atomic.Bool // it ended since the server went away
 	stream  stream
 	replies waits[*wire.Reply]
 	parts   map[uint64][]engine.Info // of replies that come in parts; the reader's
-	parked  sync.Map                 // engine.ID of what was parked from here
 	seq     atomic.Uint64            // of ids
 	newest  atomic.Uint64            // record heard of
 	fenced  chan struct{}            // closed when it has ended
@@ -37,7 +38,7 @@ var _ engine.Session = (*session)(nil)
 
 func newSession(c *Client, h engine.Handler, w *wire.Welcome) *session {
 	s := &session{
-		c: c, handler: h, number: w.Session, secret: w.Secret, parts: map[uint64][]engine.Info{},
+		c: c, handler: h, number: w.Session, server: w.Server, secret: w.Secret, parts: map[uint64][]engine.Info{},
 		fenced: make(chan struct{}), over: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -68,19 +69,41 @@ func (s *session) run(conn net.Conn, r *bufio.Reader) {
 		stop := context.AfterFunc(s.ctx, func() { _ = conn.Close() })
 		err := s.stream.serve(conn, r, peer)
 		stop()
-		if s.ctx.Err() != nil || errors.Is(err, errFencedByPeer) || errors.Is(err, wire.ErrMalformed) {
-			if s.ctx.Err() == nil {
-				s.c.log.Warn("remote engine: the session has ended", "session", s.number, "cause", err)
+		var w *wire.Welcome
+		if s.ctx.Err() == nil && !over(err) {
+			conn, r, w, err = s.comeBack()
+		}
+		switch {
+		case s.ctx.Err() != nil: // it was ended here
+			if conn != nil {
+				_ = conn.Close()
 			}
 			return
-		}
-		var w *wire.Welcome
-		if conn, r, w, err = s.comeBack(); err != nil {
+		case err != nil:
+			s.lost.Store(s.away(err))
 			s.c.log.Warn("remote engine: the session has ended", "session", s.number, "cause", err)
 			return
 		}
 		peer = w.Received
 	}
+}
+
+// away reports whether a session that ended with an error did because its server
+// went away: it said so, or another one answers in its place, or nobody does.
+func (s *session) away(err error) bool {
+	if r, ok := errors.AsType[*refused](err); ok {
+		return r.server != s.server || !errors.Is(err, engine.ErrFenced)
+	}
+	return !errors.Is(err, errFencedByPeer) && !errors.Is(err, wire.ErrMalformed)
+}
+
+// Rejoin says for how long the component may try to join again, now that the
+// session has ended: the runtime asks for it (runtime.Rejoiner).
+func (s *session) Rejoin() time.Duration {
+	if s.lost.Load() {
+		return s.c.rejoin
+	}
+	return 0
 }
 
 // comeBack connects anew. The server knows how long it may take; here it is
@@ -137,7 +160,6 @@ func (s *session) event(e *wire.Event) error {
 	switch {
 	case e.Op == wire.EventDeliver && e.Delivery != nil && e.Delivery.Request != nil:
 		s.heard(e.Delivery.At)
-		s.letLeave(e.Delivery.Request)
 		s.handler.Deliver(*e.Delivery)
 	case e.Op == wire.EventRespond && e.Response != nil && e.Response.Outcome != nil:
 		s.heard(e.Response.At)
@@ -161,18 +183,6 @@ func (s *session) event(e *wire.Event) error {
 		return fmt.Errorf("%w: event %d", wire.ErrMalformed, e.Op)
 	}
 	return nil
-}
-
-// letLeave returns when the runtime has taken a request that was parked from
-// here out of its actor's line. Resumed, it may be delivered before the one who
-// parked it has gone on with the answer; it would stand behind others then.
-func (s *session) letLeave(r *engine.Request) {
-	if _, parked := s.parked.LoadAndDelete(r.ID); !parked {
-		return
-	}
-	for s.handler.Begun(r) && s.ctx.Err() == nil {
-		time.Sleep(100 * time.Microsecond)
-	}
 }
 
 func (s *session) heard(p engine.Position) {
@@ -247,12 +257,7 @@ func (s *session) Finish(by engine.Attempt, e *engine.Effects, o *engine.Outcome
 
 // Park implements engine.Session.
 func (s *session) Park(by engine.Attempt, f *engine.Failure) (engine.Position, error) {
-	s.parked.Store(by.ID, nil)
-	p, err := s.record(&wire.Call{Op: wire.OpPark, By: by, Failure: f})
-	if err != nil {
-		s.parked.Delete(by.ID)
-	}
-	return p, err
+	return s.record(&wire.Call{Op: wire.OpPark, By: by, Failure: f})
 }
 
 // Postpone implements engine.Session.

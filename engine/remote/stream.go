@@ -29,6 +29,9 @@ type stream struct {
 	last  uint64    // the number of the newest message
 	got   uint64    // the number of the newest frame taken
 	told  uint64    // got, as the other end was last told
+	// flying are the bytes sent over this connection and not acknowledged, heard
+	// those taken since the other end was told. See window.
+	flying, heard int
 	// closed: what is posted from now on is dropped
 	closed bool
 }
@@ -39,11 +42,34 @@ type message struct {
 	kind  wire.Kind
 	value any // nil once encoded
 	body  []byte
+	size  int             // of body, once this connection has sent it
 	after engine.Position // the record it rests on
 }
 
-// errFencedByPeer ends a connection whose session is over.
-var errFencedByPeer = errors.New("the session has ended")
+// What ends a connection whose session is over.
+var (
+	errFencedByPeer = errors.New("the server has declared the component failed")
+	errAway         = errors.New("the server has ended")
+)
+
+// over reports whether an error of serve says that the session is over.
+func over(err error) bool {
+	return errors.Is(err, errFencedByPeer) || errors.Is(err, errAway) || errors.Is(err, wire.ErrMalformed)
+}
+
+// fencedBy says why a session has ended.
+func fencedBy(body []byte) error {
+	var f wire.Fenced
+	if len(body) > 0 {
+		if err := wire.Decode(body, &f); err != nil {
+			return err
+		}
+	}
+	if f.Away {
+		return errAway
+	}
+	return errFencedByPeer
+}
 
 // close has nothing queued any more; what is queued may still be sent.
 func (s *stream) close() {
@@ -88,6 +114,7 @@ func (s *stream) acknowledge(ack uint64) error {
 	}
 	n := 0
 	for n < len(s.queue) && s.queue[n].seq <= ack {
+		s.flying -= s.queue[n].size
 		n++
 	}
 	if n == len(s.queue) {
@@ -96,7 +123,20 @@ func (s *stream) acknowledge(ack uint64) error {
 		s.queue = s.queue[n:]
 	}
 	s.next = max(0, s.next-n)
+	if s.next < len(s.queue) { // it may have waited for this
+		s.nudge()
+	}
 	return nil
+}
+
+// again begins anew with what is not acknowledged, over another connection.
+func (s *stream) again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next, s.flying = 0, 0
+	for i := range s.queue {
+		s.queue[i].size = 0
+	}
 }
 
 // serve moves frames over a connection until it ends, and says why. The other
@@ -105,9 +145,7 @@ func (s *stream) serve(c net.Conn, r *bufio.Reader, peer uint64) error {
 	if err := s.acknowledge(peer); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.next = 0
-	s.mu.Unlock()
+	s.again()
 	ended := make(chan struct{})
 	wrote := make(chan error, 1)
 	go func() {
@@ -119,7 +157,7 @@ func (s *stream) serve(c net.Conn, r *bufio.Reader, peer uint64) error {
 	err := s.read(c, r)
 	_ = c.Close()
 	close(ended)
-	if werr := <-wrote; werr != nil && !errors.Is(err, errFencedByPeer) && !errors.Is(err, wire.ErrMalformed) && !isTimeout(err) {
+	if werr := <-wrote; werr != nil && !over(err) && !isTimeout(err) {
 		return werr
 	}
 	return err
@@ -146,7 +184,7 @@ func (s *stream) read(c net.Conn, r *bufio.Reader) error {
 		case f.Kind == wire.KindBeat:
 			continue
 		case f.Kind == wire.KindFenced:
-			return errFencedByPeer
+			return fencedBy(f.Body)
 		case f.Seq == 0:
 			return fmt.Errorf("%w: kind %d after the handshake", wire.ErrMalformed, f.Kind)
 		}
@@ -172,16 +210,25 @@ func (s *stream) in(f wire.Frame) error {
 	}
 	s.mu.Lock()
 	s.got = f.Seq
-	many := s.got-s.told >= ackEvery
+	s.heard += len(f.Body)
 	s.mu.Unlock()
-	if many {
+	if s.owes() {
 		s.nudge()
 	}
 	return nil
 }
 
-// ackEvery bounds the frames that the other end keeps since it was not told.
-const ackEvery = 256
+// The other end is told of what was taken after so many frames, or bytes.
+const (
+	ackEvery = 256
+	ackBytes = 1 << 20
+)
+
+// window bounds the bytes of frames on their way: beyond it messages wait as they
+// are, not encoded, for what they hold is the engine's or the runtime's anyway. So
+// a component that is slow to read costs no more than this, and disturbs nobody.
+// It is more than ackBytes, or both ends would wait.
+const window = 8 << 20
 
 // write sends what is queued, and a beat when there is nothing for a while.
 func (s *stream) write(c net.Conn, ended <-chan struct{}) error {
@@ -239,27 +286,28 @@ func (s *stream) put(c net.Conn, b []byte) error {
 func (s *stream) pick() (message, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next >= len(s.queue) {
+	if s.next >= len(s.queue) || s.flying >= window {
 		return message{}, false
 	}
 	s.next++
 	return s.queue[s.next-1], true
 }
 
-// encoded gives the body of m, and keeps it to be sent again.
+// encoded gives the body of m, which is sent next, and keeps it to be sent again.
 func (s *stream) encoded(m message) ([]byte, error) {
-	if m.value == nil {
-		return m.body, nil
-	}
-	body, err := wire.Encode(m.value)
-	if err != nil {
-		return nil, err
+	body := m.body
+	if m.value != nil {
+		var err error
+		if body, err = wire.Encode(m.value); err != nil {
+			return nil, err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) > 0 && s.queue[0].seq <= m.seq { // not acknowledged meanwhile
 		at := &s.queue[m.seq-s.queue[0].seq]
-		at.value, at.body = nil, body
+		at.value, at.body, at.size = nil, body, len(body)
+		s.flying += len(body)
 	}
 	return body, nil
 }
@@ -267,12 +315,12 @@ func (s *stream) encoded(m message) ([]byte, error) {
 func (s *stream) ack() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = s.got
+	s.told, s.heard = s.got, 0
 	return s.got
 }
 
 func (s *stream) owes() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.got-s.told >= ackEvery
+	return s.got-s.told >= ackEvery || s.heard >= ackBytes
 }

@@ -25,3 +25,38 @@ func TestNothingIsPostedAfterTheEnd(t *testing.T) {
 		t.Errorf("picked %q, posted after the end", m.body)
 	}
 }
+
+// TestWindow: no more is sent than may be on its way, and more once some of it is
+// acknowledged; over another connection it begins anew.
+func TestWindow(t *testing.T) {
+	const size, fit = 1 << 20, window >> 20
+	s := &stream{wake: make(chan struct{}, 1)}
+	for range 3 * fit {
+		s.post(wire.KindCall, nil, make([]byte, size), 0)
+	}
+	send := func() (n int) {
+		for {
+			m, ok := s.pick()
+			if !ok {
+				return n
+			}
+			if _, err := s.encoded(m); err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+	}
+	if n := send(); n != fit {
+		t.Errorf("%d were sent, want %d", n, fit)
+	}
+	if err := s.acknowledge(3); err != nil {
+		t.Fatal(err)
+	}
+	if n := send(); n != 3 {
+		t.Errorf("%d were sent after 3 were acknowledged", n)
+	}
+	s.again()
+	if n := send(); n != fit {
+		t.Errorf("%d were sent over another connection, want %d", n, fit)
+	}
+}

@@ -14,18 +14,18 @@ class Account(kar.Actor):
 
     def deposit(self, amount):
         balance = self.balance() + amount
-        self.set_state("balance", balance)
+        self.record({"balance": balance})
         return balance
 
     def withdraw(self, amount):
         balance = self.balance() - amount
         if balance < 0:
             raise ValueError(f"{self.id} has only {balance + amount}")
-        self.set_state("balance", balance)
+        self.record({"balance": balance})
         return balance
 
     def transfer(self, to, amount):
-        """Ends with a call of the other: no failure falls in between. The result is the other's."""
+        """Ends with a call of the other, in one step with what was withdrawn. The result is the other's."""
         self.withdraw(amount)
         return kar.TailCall("Account", to, "deposit", amount)
 

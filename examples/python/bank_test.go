@@ -63,6 +63,7 @@ func (r *runtime) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		actor, method, _ := strings.Cut(strings.TrimPrefix(path, "/kar/v1/actor/"), "/call/")
 		ask(r.t, http.MethodGet, app+actor+"?"+req.URL.RawQuery, "")
 		a := ask(r.t, http.MethodPost, app+actor+"/"+method+"?"+req.URL.RawQuery, string(body))
+		r.record(actor, a)
 		w.WriteHeader(a.status)
 		fmt.Fprint(w, a.body)
 	case req.Method == http.MethodGet && !known:
@@ -71,6 +72,21 @@ func (r *runtime) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.Write(value)
 	default:
 		w.WriteHeader(http.StatusCreated)
+	}
+}
+
+// record writes the state that goes with an outcome.
+func (r *runtime) record(actor string, a answer) {
+	var outcome struct {
+		State struct{ Updates map[string]json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(a.body), &outcome); err != nil && a.body != "" {
+		return // a page
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, value := range outcome.State.Updates {
+		r.state["/kar/v1/actor/"+actor+"/state/"+key] = value
 	}
 }
 
@@ -120,7 +136,7 @@ func startBank(t *testing.T) (*runtime, string) {
 }
 
 func TestBankAnswersItsRuntime(t *testing.T) {
-	_, app := startBank(t)
+	r, app := startBank(t)
 	for _, c := range []struct {
 		name, method, path, body string
 		want                     answer
@@ -131,7 +147,7 @@ func TestBankAnswersItsRuntime(t *testing.T) {
 		{"before activation", "POST", "Account/a/balance", "[]", answer{404, "no actor Account/a/balance"}},
 		{"activate", "GET", "Account/a?session=f:1", "", answer{201, "created"}},
 		{"activate again", "GET", "Account/a?session=f:1", "", answer{200, "existing instance"}},
-		{"deposit", "POST", "Account/a/deposit?session=f:1", "[7]", answer{200, `{"value": 7}`}},
+		{"deposit", "POST", "Account/a/deposit?session=f:1", "[7]", answer{200, `{"value": 7, "state": {"updates": {"balance": 7}, "submapupdates": {}}}`}},
 		{"it is kept", "POST", "Account/a/balance?session=f:2", "[]", answer{200, `{"value": 7}`}},
 		{"no value", "POST", "Account/a/notify?session=f:2", `["b",1]`, answer{204, ""}},
 		{"no such method", "POST", "Account/a/missing", "[]", answer{404, "no method missing in actor type Account"}},
@@ -139,15 +155,22 @@ func TestBankAnswersItsRuntime(t *testing.T) {
 		{"nor one of the library", "POST", "Account/a/set_state", `["balance",9]`, answer{404, "no method set_state in actor type Account"}},
 		{
 			"a tail call", "POST", "Account/a/transfer?session=f:3", `["b",5]`,
-			answer{200, `{"tailCall": true, "value": {"actorType": "Account", "actorId": "b", "path": "/deposit", "payload": "[5]"}}`},
+			answer{200, `{"tailCall": true, "value": {"actorType": "Account", "actorId": "b", "path": "/deposit", "payload": "[5]"}, "state": {"updates": {"balance": 2}, "submapupdates": {}}}`},
 		},
 		{"nested calls, one to itself", "POST", "Account/a/total?session=f:4", `["b","c/d"]`, answer{200, `{"value": 2}`}},
 		{"deactivate", "DELETE", "Account/a", "", answer{200, "OK"}},
 		{"deactivate again", "DELETE", "Account/a", "", answer{404, "no actor Account/a"}},
 		{"a path of nobody", "POST", "", "[]", answer{404, "no path /kar/impl/v1/actor/"}},
 	} {
-		if got := ask(t, c.method, app+c.path, c.body); got != c.want {
+		got := ask(t, c.method, app+c.path, c.body)
+		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+		if actor, _, ok := strings.Cut(c.path, "/deposit"); ok {
+			r.record(actor, got)
+		}
+		if actor, _, ok := strings.Cut(c.path, "/transfer"); ok {
+			r.record(actor, got)
 		}
 	}
 }

@@ -5,7 +5,7 @@ An application is an HTTP server that answers its runtime, and a client of it:
     class Account(Actor):
         def deposit(self, amount):
             balance = self.state("balance", 0) + amount
-            self.set_state("balance", balance)
+            self.record({"balance": balance})
             return balance
 
     serve([Account])
@@ -56,6 +56,7 @@ class Actor:
     kind = None  # the name of its type; by default that of the class
     id = None
     session = None  # the invocation that runs now; nested calls pass it on
+    _changes = None  # what it records with its outcome
 
     def activate(self):
         """Called before the first method."""
@@ -86,9 +87,15 @@ class Actor:
         """Writes one; it is durable when this returns."""
         runtime("PUT", f"{self._path()}/state/{segment(key)}", json.dumps(value))
 
-    def change(self, values, maps=None):
-        """Writes values and entries of maps, all in one step."""
-        runtime("POST", f"{self._path()}/state", json.dumps({"updates": values, "submapupdates": maps or {}}))
+    def record(self, values, maps=None):
+        """Writes values, and entries of maps, in one step with the outcome of the method.
+
+        Until then they are not there, for this method neither; and they never are if it
+        fails, or is cut off.
+        """
+        self._changes["updates"].update(values)
+        for name, entries in (maps or {}).items():
+            self._changes["submapupdates"].setdefault(name, {}).update(entries)
 
     def _path(self):
         return f"/actor/{segment(type(self)._kind())}/{segment(self.id)}"
@@ -220,25 +227,27 @@ class _Handler(BaseHTTPRequestHandler):
         method = getattr(actor, name, None)
         if name.startswith("_") or hasattr(Actor, name) or not callable(method):
             return self._text(404, f"no method {name} in actor type {where[0]}")
-        outer, actor.session = actor.session, self._session()
+        outer = actor.session, actor._changes
+        actor.session, actor._changes = self._session(), {"updates": {}, "submapupdates": {}}
         try:
-            text = self._outcome(method(*json.loads(body or b"[]")))
+            text = self._outcome(method(*json.loads(body or b"[]")), actor._changes)
         except Exception as err:  # an outcome like any other
             text = json.dumps({"error": True, "message": str(err), "stack": traceback.format_exc()})
         finally:
-            actor.session = outer  # a call that came back has ended: the outer one goes on
+            actor.session, actor._changes = outer  # a call that came back has ended: the outer one goes on
         if text is None:
             return self._answer(204)
         self._answer(200, text, JSON)
 
     @staticmethod
-    def _outcome(value):
-        """The body that says how a method has ended; None where there is none."""
-        if value is None:
+    def _outcome(value, changes):
+        """The body that says how a method has ended; None where there is nothing to say."""
+        outcome = {"tailCall": True, "value": value.value} if isinstance(value, TailCall) else {"value": value}
+        if any(changes.values()):
+            outcome["state"] = changes
+        elif value is None:
             return None
-        if isinstance(value, TailCall):
-            return json.dumps({"tailCall": True, "value": value.value})
-        return json.dumps({"value": value})
+        return json.dumps(outcome)
 
     def _deactivate(self, where, _):
         with self.lock:

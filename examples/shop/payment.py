@@ -11,16 +11,12 @@ import kar
 class Payment(kar.Actor):
     """What a customer has paid: the sum, and the amount for each order.
 
-    The caller makes the call once, but this process can be killed when it has written
-    and not answered; then the method runs again. So it looks first, and writes the
-    amount and the sum in one record.
+    This process can be killed at any moment; then the method runs again. What it writes is
+    recorded with its outcome, so it is written by the run that counts, and by no other.
     """
 
     def charge(self, order, amount):
-        paid = self.state("orders", entry=order)
-        if paid is not None:
-            return paid
-        self.change({"sum": self.state("sum", 0) + amount}, {"orders": {order: amount}})
+        self.record({"sum": self.state("sum", 0) + amount}, {"orders": {order: amount}})
         return amount
 
     def account(self):

@@ -19,6 +19,8 @@ type actor struct {
 	// or when it is quiet.
 	paused bool
 	stale  atomic.Bool
+	// leaving: its component has ended, and it is being let go.
+	leaving bool
 
 	used       int64  // coarse time at which it became idle, Unix ns
 	prev, succ *actor // in kind's list of the idle, oldest first

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,14 +12,13 @@ import (
 // Call makes a request from outside of methods and waits for its outcome. An
 // error is one of ours; the error of a method is in the outcome.
 func (c *Component) Call(ctx context.Context, call Call) (*engine.Outcome, error) {
-	p, _, err := c.send(call, engine.KindCall, ctx.Done() == nil)
+	p, _, err := c.send(ctx, call, engine.KindCall, ctx.Done() == nil)
 	if err != nil {
 		return nil, err
 	}
 	o, err := p.await(ctx)
 	if err != nil {
-		c.dropWait(p)
-		c.session.Detach(p.id)
+		p.giveUp()
 	}
 	return o, err
 }
@@ -26,15 +26,12 @@ func (c *Component) Call(ctx context.Context, call Call) (*engine.Outcome, error
 // Go makes a request from outside of methods, and returns when it cannot be
 // lost any more.
 func (c *Component) Go(ctx context.Context, call Call) (*Pending, error) {
-	p, at, err := c.send(call, engine.KindCall, false)
+	p, at, err := c.send(ctx, call, engine.KindCall, false)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.commit(ctx, at); err != nil {
-		return nil, p.unknown(err)
-	}
-	if c.trace != nil {
-		c.traceRelease("ack", p.id, at, nil)
+	if err := p.acknowledged(ctx, at); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -42,31 +39,39 @@ func (c *Component) Go(ctx context.Context, call Call) (*Pending, error) {
 // Tell makes a request whose outcome nobody waits for, from outside of
 // methods, and returns when it cannot be lost any more.
 func (c *Component) Tell(ctx context.Context, call Call) (engine.ID, error) {
-	p, at, err := c.send(call, engine.KindTell, false)
+	p, at, err := c.send(ctx, call, engine.KindTell, false)
 	if err != nil {
 		return engine.ID{}, err
 	}
-	if err := c.commit(ctx, at); err != nil {
-		return p.id, p.unknown(err)
+	return p.id, p.acknowledged(ctx, at)
+}
+
+// acknowledged returns when p's request, recorded at a position, counts.
+func (p *Pending) acknowledged(ctx context.Context, at engine.Position) error {
+	if err := p.c.commit(ctx, at); err != nil {
+		return p.unknown(err)
 	}
-	if c.trace != nil {
-		c.traceRelease("ack", p.id, at, nil)
+	if p.c.trace != nil {
+		p.c.traceRelease("ack", p.id, at, nil)
 	}
-	return p.id, nil
+	return nil
 }
 
 // Attach waits for an invocation by its id.
-func (c *Component) Attach(id engine.ID) *Pending {
+func (c *Component) Attach(id engine.ID) *Pending { return c.newest.Load().attach(id) }
+
+func (c *Component) attach(id engine.ID) *Pending {
 	p := &Pending{c: c, id: id}
-	if err := c.open(); err != nil {
-		p.err = err
-		return p
+	err := c.open()
+	if err == nil {
+		c.mu.Lock()
+		c.addWait(id, p)
+		c.mu.Unlock()
+		if err = c.session.Attach(id); err != nil {
+			c.dropWait(p)
+		}
 	}
-	c.mu.Lock()
-	c.addWait(id, p)
-	c.mu.Unlock()
-	if err := c.session.Attach(id); err != nil {
-		c.dropWait(p)
+	if !errors.Is(err, engine.ErrFenced) { // else the wait sees whether another incarnation follows
 		p.err = err
 	}
 	return p
@@ -75,6 +80,10 @@ func (c *Component) Attach(id engine.ID) *Pending {
 // Remind sets or removes a reminder from outside of methods, and returns when
 // that is committed.
 func (c *Component) Remind(ctx context.Context, ch engine.ReminderChange) error {
+	c, err := c.present(ctx)
+	if err != nil {
+		return err
+	}
 	if err := c.open(); err != nil {
 		return err
 	}
@@ -88,8 +97,44 @@ func (c *Component) Remind(ctx context.Context, ch engine.ReminderChange) error 
 	return err
 }
 
-// send records a request from outside.
-func (c *Component) send(call Call, kind engine.Kind, inline bool) (*Pending, engine.Position, error) {
+// send records a request from outside. If the incarnation ends meanwhile, the
+// next one finds out whether it is recorded, and sends it again if it is not.
+func (c *Component) send(ctx context.Context, call Call, kind engine.Kind, inline bool) (*Pending, engine.Position, error) {
+	n, err := c.present(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for {
+		p, at, err := n.trySend(call, kind, inline)
+		if !errors.Is(err, engine.ErrFenced) {
+			return p, at, err
+		}
+		next, gone := n.after(ctx)
+		switch {
+		case gone == nil:
+		case p == nil || errors.Is(gone, engine.ErrFenced):
+			return nil, 0, err
+		default:
+			return nil, 0, p.unknown(context.Cause(ctx))
+		}
+		n = next
+		if p == nil {
+			continue
+		}
+		q := n.attach(p.id)
+		q.req = p.req
+		if !errors.Is(q.err, engine.ErrNotFound) {
+			if kind == engine.KindTell {
+				q.giveUp()
+			}
+			return q, n.session.Last(), q.err
+		}
+	}
+}
+
+// trySend records a request from outside in this incarnation. No Pending with an
+// error: it did not leave.
+func (c *Component) trySend(call Call, kind engine.Kind, inline bool) (*Pending, engine.Position, error) {
 	if err := c.open(); err != nil {
 		return nil, 0, err
 	}

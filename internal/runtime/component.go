@@ -20,10 +20,15 @@ const maxRunning = 10_000
 
 // Component hosts actors of some types for one engine. It is safe for
 // concurrent use.
+//
+// It is one incarnation of a life: what is asked from outside of methods goes to
+// the one that lives, whichever is asked.
 type Component struct {
+	*life
 	cfg     Config
 	log     *slog.Logger
 	kinds   map[string]*kind
+	eng     engine.Engine
 	session engine.Session
 	gate    Gate           // nil: none
 	trace   trace.Recorder // the engine's; nil: off
@@ -31,9 +36,13 @@ type Component struct {
 	ended   chan struct{}  // closed when the component leaves or is fenced
 	end     sync.Once
 	leaving atomic.Bool
-	coarse  atomic.Int64 // the time, Unix ns, as of the last sweep
-	sweep   chan struct{}
-	wg      sync.WaitGroup // runners and the sweeper
+	// returning: another incarnation is to follow; followed is closed when it does.
+	// Heir is the one that tries to.
+	returning atomic.Bool
+	followed  chan struct{}
+	heir      atomic.Pointer[Component]
+	coarse    atomic.Int64 // the time, Unix ns, as of the last sweep
+	sweep     chan struct{}
 
 	mu struct {
 		sync.Mutex
@@ -47,6 +56,7 @@ type Component struct {
 		draining bool
 		stopped  bool          // nothing begins any more
 		drained  chan struct{} // closed when draining and nothing runs
+		before   *Component    // the incarnation before, until it holds nothing any more
 	}
 }
 
@@ -55,27 +65,35 @@ func New(cfg Config) (*Component, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	c := newIncarnation(cfg, newLife())
+	c.newest.Store(c)
+	return c, nil
+}
+
+func newIncarnation(cfg Config, l *life) *Component {
 	c := &Component{
-		cfg:    cfg,
-		log:    cfg.Logger,
-		kinds:  map[string]*kind{},
-		joined: make(chan struct{}),
-		ended:  make(chan struct{}),
-		sweep:  make(chan struct{}, 1),
+		life:     l,
+		cfg:      cfg,
+		log:      cfg.Logger,
+		kinds:    map[string]*kind{},
+		joined:   make(chan struct{}),
+		ended:    make(chan struct{}),
+		followed: make(chan struct{}),
+		sweep:    make(chan struct{}, 1),
 	}
 	c.mu.actors = map[engine.Actor]*actor{}
 	c.mu.waits = map[engine.ID]*Pending{}
 	for _, t := range cfg.Types {
 		c.kinds[t.Name] = &kind{Type: t}
 	}
-	return c, nil
+	return c
 }
 
 // Join makes the component a member of eng's application: from here on it is
 // given requests for its types.
 func (c *Component) Join(ctx context.Context, eng engine.Engine) error {
 	c.coarse.Store(time.Now().UnixNano())
-	c.trace = trace.Of(eng)
+	c.eng, c.trace = eng, trace.Of(eng)
 	s, err := eng.Join(ctx, engine.Component{Name: c.cfg.Name, Types: c.describe()}, handler{c})
 	if err != nil {
 		return err
@@ -101,17 +119,23 @@ func (c *Component) describe() []engine.Type {
 	return types
 }
 
-// watch ends the component when its session is fenced.
+// watch ends the incarnation when its session is fenced, and the component if no
+// other one follows.
 func (c *Component) watch() {
+	var limit time.Duration
 	select {
 	case <-c.session.Fenced():
-		if c.leaving.Load() {
-			break
+		limit = c.returns()
+		if limit == 0 && !c.leaving.Load() {
+			c.log.Warn("component was fenced: nothing it does counts any more", "component", c.cfg.Name)
 		}
-		c.log.Warn("component was fenced: nothing it does counts any more", "component", c.cfg.Name)
 	case <-c.ended:
 	}
+	c.returning.Store(limit > 0)
 	c.stop()
+	if limit == 0 || !c.rejoin(limit) {
+		c.extinct()
+	}
 }
 
 // stop makes every wait return and cancels the contexts of what runs.
@@ -145,8 +169,9 @@ func (c *Component) stop() {
 // Session gives the membership, for what passes the runtime by (the operator,
 // the state of other actors). Only after Join.
 func (c *Component) Session() engine.Session {
-	<-c.joined
-	return c.session
+	n := c.newest.Load()
+	<-n.joined
+	return n.session
 }
 
 // Host gives back Config.Host.
@@ -160,12 +185,14 @@ func (c *Component) Hosts(name string) *Type {
 	return nil
 }
 
-// Fenced is closed when nothing the component does counts any more.
-func (c *Component) Fenced() <-chan struct{} { return c.ended }
+// Fenced is closed when nothing the component does counts any more, and it does
+// not join again.
+func (c *Component) Fenced() <-chan struct{} { return c.over }
 
 // Drain lets what runs end, with all nested in it, and begins nothing else. It
 // returns when nothing runs any more, or with the cause of ctx.
 func (c *Component) Drain(ctx context.Context) error {
+	c = c.life.close()
 	c.mu.Lock()
 	c.mu.draining = true
 	if c.mu.drained == nil {
@@ -206,6 +233,7 @@ func (c *Component) checkDrained() {
 // the runners until ctx is done.
 func (c *Component) Close(ctx context.Context) error {
 	var err error
+	c = c.life.close()
 	select {
 	case <-c.joined:
 		c.leaving.Store(true)
@@ -216,6 +244,7 @@ func (c *Component) Close(ctx context.Context) error {
 	default:
 	}
 	c.stop()
+	c.extinct()
 	done := make(chan struct{})
 	go func() { c.wg.Wait(); close(done) }()
 	select {

@@ -14,6 +14,9 @@ import (
 func (c *Component) Deliver(d engine.Delivery) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.mu.stopped { // it does not count here
+		return
+	}
 	a := c.place(&d)
 	e := &entry{actor: a, d: d, await: len(d.Await)}
 	for _, id := range d.Await {
@@ -106,7 +109,7 @@ func (c *Component) next(a *actor) (e *entry, resumed bool) {
 
 // mayBegin: what holds back a begin besides the rules of the semantics.
 func (c *Component) mayBegin(e *entry) bool {
-	return !e.actor.paused && !c.mu.stopped && (!c.mu.draining || e.d.Request.Nested())
+	return !e.actor.paused && !c.mu.stopped && (!c.mu.draining || e.d.Request.Nested()) && !c.mu.before.occupies(e.actor.id)
 }
 
 // start hands a claimed entry to the caller who waits for it on this

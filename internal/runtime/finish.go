@@ -236,11 +236,12 @@ func (c *Component) refuse(e *entry) *entry {
 }
 
 // abandon gives up an entry that does not count here any more. When the
-// component has ended it stays as it is: others will go on with it.
+// component has ended it stays in the line: others will go on with it.
 func (c *Component) abandon(e *entry) *entry {
 	c.mu.Lock()
 	inv, stopped := e.inv.Load(), c.mu.stopped
 	if stopped {
+		e.begun = false
 		c.rest()
 	}
 	c.mu.Unlock()

@@ -124,6 +124,7 @@ func (c *Component) deactivate(id engine.Actor, inst Instance) {
 
 // Live lists the ids of a type's actors that are in memory here, in byte order.
 func (c *Component) Live(kind string) (ids []string) {
+	c = c.newest.Load()
 	c.mu.Lock()
 	for id, a := range c.mu.actors {
 		if id.Type == kind && a.inst != nil {
@@ -138,6 +139,7 @@ func (c *Component) Live(kind string) (ids []string) {
 // Deactivate drops every idle instance. It is for who ends a component whose hooks
 // need it still: Close does the same when nothing counts any more.
 func (c *Component) Deactivate() {
+	c = c.newest.Load()
 	c.sweepLeft()
 	for _, a := range c.takeIdle(1<<62, func(*kind, *actor) bool { return true }) {
 		c.deactivate(a.id, a.inst)

@@ -194,6 +194,10 @@ func (inv *Invocation) Token() uint64 { return inv.e.d.Token }
 // Component is where it runs.
 func (inv *Invocation) Component() *Component { return inv.c }
 
+// Session is the membership under which it was begun, which is the one that its
+// records are of: not that of Component, once the component has joined again.
+func (inv *Invocation) Session() engine.Session { return inv.c.session }
+
 // Instance is the instance on which it runs.
 func (inv *Invocation) Instance() Instance { return inv.inst }
 

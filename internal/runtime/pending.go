@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -77,7 +78,7 @@ func (p *Pending) await(ctx context.Context) (*engine.Outcome, error) {
 		c.runInline(claimed)
 	}
 	if err := p.block(ctx); err != nil {
-		return nil, err
+		return p.follow(ctx, err)
 	}
 	if err := c.commit(ctx, p.resp.At); err != nil {
 		return nil, p.unknown(err)
@@ -86,6 +87,34 @@ func (p *Pending) await(ctx context.Context) (*engine.Outcome, error) {
 		c.traceRelease("answer", p.id, p.resp.At, p.resp.Outcome)
 	}
 	return p.resp.Outcome, nil
+}
+
+// follow waits on, outside of methods, when a wait has ended with the incarnation
+// that it was made in: in the one after it.
+func (p *Pending) follow(ctx context.Context, ended error) (*engine.Outcome, error) {
+	if !errors.Is(ended, engine.ErrFenced) {
+		return nil, ended
+	}
+	n, err := p.c.present(ctx)
+	switch {
+	case errors.Is(err, engine.ErrFenced):
+		return nil, ended
+	case err != nil:
+		return nil, p.unknown(context.Cause(ctx))
+	}
+	q := n.attach(p.id)
+	q.req = p.req
+	o, err := q.Wait(ctx)
+	if err != nil {
+		q.giveUp()
+	}
+	return o, err
+}
+
+// giveUp ends the wait.
+func (p *Pending) giveUp() {
+	p.c.dropWait(p)
+	p.c.session.Detach(p.id)
 }
 
 // block waits until the outcome is there.

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/pawl-go/pawl/engine"
@@ -12,6 +13,21 @@ import (
 // of the recorded state. Outside of methods it returns when what it read is
 // committed.
 func (c *Component) Read(ctx context.Context, call Call) (*engine.Outcome, error) {
+	n, err := c.present(ctx)
+	for err == nil {
+		o, failed := n.tryRead(ctx, call)
+		if !errors.Is(failed, engine.ErrFenced) || From(ctx) != nil {
+			return o, failed
+		}
+		if n, err = n.after(ctx); err != nil {
+			return nil, failed
+		}
+	}
+	return nil, err
+}
+
+// tryRead is Read in this incarnation.
+func (c *Component) tryRead(ctx context.Context, call Call) (*engine.Outcome, error) {
 	if err := c.open(); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,15 @@ import (
 // run makes one attempt of a claimed entry and records how it ended. It
 // returns the next entry of the actor, claimed, for the same goroutine.
 func (c *Component) run(e *entry) *entry {
+	a := e.actor
+	e = c.attempt(e)
+	if c.returning.Load() {
+		c.vacate(a)
+	}
+	return e
+}
+
+func (c *Component) attempt(e *entry) *entry {
 	if c.gate != nil {
 		r := e.d.Request
 		if err := c.gate.Starting(engine.Attempt{ID: r.ID, Step: r.Step, N: e.d.Attempts + 1}, r); err != nil {
@@ -90,6 +99,11 @@ func (c *Component) prepare(e *entry) (*Invocation, *engine.Failure) {
 	}
 	inv := &Invocation{c: c, e: e, req: r, n: e.d.Attempts + 1, m: m, inst: e.actor.inst}
 	e.inv.Store(inv)
+	select {
+	case <-c.ended: // before inv was there to be closed
+		return nil, nil
+	default:
+	}
 	if err := c.begin(inv); err != nil {
 		return nil, nil // there is nobody to tell
 	}
@@ -216,6 +230,9 @@ func (inv *Invocation) exited() {
 			}
 		}
 		c.drain(c.finish(inv, res, true))
+		if c.returning.Load() {
+			c.vacate(inv.e.actor)
+		}
 	})
 }
 

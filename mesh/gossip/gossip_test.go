@@ -147,8 +147,13 @@ func TestLeave(t *testing.T) {
 	if err := b.Leave(deadline(t)); err != nil {
 		t.Fatal(err)
 	}
-	for range count {
-		<-got
+	patience := deadline(t)
+	for i := range count {
+		select {
+		case <-got:
+		case <-patience.Done():
+			t.Fatalf("%d of %d arrive; here %+v, there %+v", i, count, a.Counters(), b.Counters())
+		}
 	}
 	for _, s := range []*mesh.Subscription{sa, sc} {
 		e, err := s.Next(deadline(t))

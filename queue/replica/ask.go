@@ -13,7 +13,7 @@ import (
 
 // answerBytes is how much of answers may wait to be written to a peer. One that asks
 // and does not read is told no more: it must not fill the memory of this host.
-const answerBytes = 8 << 20
+const answerBytes = 2 << 20
 
 // asks are the questions to a peer that are not answered yet.
 type asks struct {

@@ -102,14 +102,15 @@ func TestManyRollsOfCopies(t *testing.T) {
 	}
 	c := newCluster(t, 3, func(cfg *replica.Config) {
 		cfg.Queues[0].Queue.CycleBytes = 16 << 10
-		cfg.Queues[0].Queue.Retain.Entries = 50
+		cfg.Queues[0].Queue.Retain.Entries = 10
+		cfg.Queues[0].Replica.Strategy = core.Unbounded()
 	})
 	c.openAll()
 	c.awaitSource(1)
 	roll := func(n uint32) {
 		t.Helper()
 		for to := c.queue(1).Last().Cycle() + n; c.queue(1).Last().Cycle() < to; {
-			c.append(1, strings.Repeat("x", 3000))
+			c.append(1, strings.Repeat("x", 9000)) // one in a cycle
 		}
 		last := c.append(1, "the last")
 		c.awaitAll(last)

@@ -128,13 +128,13 @@ func TestPeerThatAsksAndDoesNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const bound = 12 << 20 // what is being written, and what waits
-	ctx, most, more := c.ctx(), 0, 80
+	const bound = 5 << 20 // what is being written, and what waits
+	ctx, most, more := c.ctx(), 0, 40
 	for more > 0 { // until much waits, and on
 		if _, err := conn.Write(frames); err != nil {
 			t.Fatal(err)
 		}
-		if most = max(most, c.hosts[1].Unread(3)); most > 6<<20 {
+		if most = max(most, c.hosts[1].Unread(3)); most > 3<<19 {
 			more--
 		}
 		if ctx.Err() != nil {

@@ -29,7 +29,7 @@ type body struct {
 	Stack    string          `json:"stack"`
 	Value    json.RawMessage `json:"value"`
 	TailCall bool            `json:"tailCall"`
-	changes                  // recorded with the value or the tail call; dropped with an error
+	State    *Changes        `json:"state"`
 }
 
 // thrown is the failure of an answer that reports an error.
@@ -41,43 +41,31 @@ func (a *answer) thrown() *engine.Failure {
 	return &engine.Failure{Message: b.Message, Detail: []byte(b.Stack)}
 }
 
-// result understands the answer to an invocation: how it ends, and what is
-// written with that.
-func (a *answer) result(inv *runtime.Invocation) (r runtime.Result, writes []engine.Write) {
-	var b body
-	if r, ok := a.plain(); ok {
-		return r, nil
+// result understands the answer to an invocation: how it ends, and what of the
+// actor's state changes with that.
+func (a *answer) result(inv *runtime.Invocation) (runtime.Result, *Changes) {
+	switch {
+	case a.status == http.StatusNoContent:
+		return runtime.Result{}, nil
+	case a.status == http.StatusNotFound:
+		return runtime.Result{Failure: engine.Fail(engine.ErrNoMethod, string(a.body))}, nil
+	case a.status >= 300:
+		return runtime.Result{Failure: a.refusal()}, nil
+	case len(bytes.TrimSpace(a.body)) == 0:
+		return runtime.Result{}, nil
 	}
+	var b body
 	if err := json.Unmarshal(a.body, &b); err != nil {
 		return runtime.Result{Failure: engine.Fail(engine.ErrBadPayload,
 			fmt.Sprintf("the application answered %s with what is not {value} or {error,message,stack}: %v", inv.Method(), err))}, nil
 	}
-	if b.Error {
-		return runtime.Result{Failure: a.thrown()}, nil
-	}
-	writes, f := b.writes()
-	if f != nil {
-		return runtime.Result{Failure: f}, nil
-	}
-	if b.TailCall {
-		return tailOf(inv, b.Value), writes
-	}
-	return runtime.Result{Value: b.Value}, writes
-}
-
-// plain understands an answer that says all by its status.
-func (a *answer) plain() (r runtime.Result, ok bool) {
 	switch {
-	case a.status == http.StatusNoContent:
-		return runtime.Result{}, true
-	case a.status == http.StatusNotFound:
-		return runtime.Result{Failure: engine.Fail(engine.ErrNoMethod, string(a.body))}, true
-	case a.status >= 300:
-		return runtime.Result{Failure: a.refusal()}, true
-	case len(bytes.TrimSpace(a.body)) == 0:
-		return runtime.Result{}, true
+	case b.Error:
+		return runtime.Result{Failure: a.thrown()}, nil
+	case b.TailCall:
+		return tailOf(inv, b.Value), b.State
 	}
-	return runtime.Result{}, false
+	return runtime.Result{Value: b.Value}, b.State
 }
 
 // tail is the value of an answer that ends with a tail call.

@@ -13,6 +13,6 @@
 //
 // A [Session] is a running attempt as the application knows it, by the text in
 // ?session=. It makes the nested calls of the attempt. State is written past the
-// instance, at once, by package kar; or it comes with the answer to an invocation,
-// and is recorded with the outcome, in one step (writes.go).
+// instance, at once, by package kar; or with the outcome, by the [Changes] that an
+// answer carries.
 package host

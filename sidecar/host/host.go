@@ -124,7 +124,7 @@ func (h *Host) Service(name string) *runtime.Type {
 
 // Hosts asks the application whether it hosts an actor type.
 func (h *Host) Hosts(ctx context.Context, name string) (bool, error) {
-	a, err := h.do(ctx, http.MethodHead, "/kar/impl/v1/actor/"+url.PathEscape(name), nil, nil)
+	a, err := h.do(ctx, ctx, http.MethodHead, "/kar/impl/v1/actor/"+url.PathEscape(name), nil, nil)
 	if err != nil {
 		return false, err
 	}
@@ -141,12 +141,29 @@ type answer struct {
 
 var errTooLarge = errors.New("the answer is larger than its limit")
 
-// do makes a request to the application, and again while nobody listens.
-func (h *Host) do(ctx context.Context, verb, path string, header http.Header, body []byte) (*answer, error) {
-	patience, cancel := context.WithTimeout(ctx, h.cfg.Patience)
+// ask makes a request of an attempt. It is not cut off when the attempt does not
+// count any more: its code goes on in the application, and until that has
+// returned nothing else may run on the actor here.
+func (h *Host) ask(inv *runtime.Invocation, verb, path string, header http.Header, body []byte) (*answer, error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(inv))
+	defer cancel()
+	defer context.AfterFunc(inv, func() {
+		select {
+		case <-inv.Component().Fenced():
+			cancel()
+		case <-ctx.Done():
+		}
+	})()
+	return h.do(inv, ctx, verb, path, header, body)
+}
+
+// do makes a request to the application, and again while nobody listens and
+// waiting has not ended. Made cuts off one that has been made.
+func (h *Host) do(waiting, made context.Context, verb, path string, header http.Header, body []byte) (*answer, error) {
+	patience, cancel := context.WithTimeout(waiting, h.cfg.Patience)
 	defer cancel()
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
-		a, err := h.once(ctx, verb, path, header, body)
+		a, err := h.once(made, verb, path, header, body)
 		if err == nil || !errors.Is(err, syscall.ECONNREFUSED) {
 			return a, err
 		}

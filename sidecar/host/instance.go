@@ -9,8 +9,7 @@ import (
 	"github.com/pawl-go/pawl/internal/runtime"
 )
 
-// stateless is what instances here have in common: none of the state of their
-// actors is kept in the runtime.
+// stateless is what an instance is that keeps nothing of the actor's state.
 type stateless struct{}
 
 func (stateless) Load([]engine.Cell) error                          { return nil }
@@ -19,15 +18,28 @@ func (stateless) Recorded()                                         {}
 func (stateless) Discard()                                          {}
 func (stateless) Settle()                                           {}
 
-// instance is an actor in the memory of the application.
+// instance is an actor in the memory of the application. What a method changes by
+// requests of its own is recorded at once, past the instance; what its answer changes
+// is recorded with its outcome.
 type instance struct {
 	stateless
-	host  *Host
-	actor engine.Actor
-	made  bool           // the application has it; changed by who has the turn
-	dirty []engine.Write // by the answer that is being recorded
-	gone  *leaving       // since Leave; nil before, and if there was nothing to let go
+	host    *Host
+	actor   engine.Actor
+	made    bool           // the application has it; changed by who has the turn
+	changed []engine.Write // by an answer whose outcome is not recorded yet
+	gone    *leaving       // since Leave; nil before, and if there was nothing to let go
 }
+
+// Writes are those of the answer.
+func (i *instance) Writes(dst []engine.Write) ([]engine.Write, error) {
+	return append(dst, i.changed...), nil
+}
+
+// Recorded says that the writes are the state's.
+func (i *instance) Recorded() { i.changed = nil }
+
+// Discard drops the writes.
+func (i *instance) Discard() { i.changed = nil }
 
 // MethodDeactivate has the application let go of an actor, wherever it is; no
 // method of an application has such a name.
@@ -46,7 +58,7 @@ func (i *instance) Activate(inv *runtime.Invocation) error {
 	s := i.host.open(inv)
 	defer s.close()
 	i.host.gone(i.actor) // not the one that is about to go
-	a, err := i.host.do(inv, http.MethodGet, actorPath(i.actor, "", s.name), nil, nil)
+	a, err := i.host.ask(inv, http.MethodGet, actorPath(i.actor, "", s.name), nil, nil)
 	switch {
 	case err != nil:
 		return &runtime.FailureError{Failure: i.host.broken(inv, err)}
@@ -73,29 +85,26 @@ func (i *instance) Invoke(inv *runtime.Invocation, _ *runtime.Method, payload []
 			return runtime.Result{Failure: f.Failure}
 		}
 	}
-	s := i.host.open(inv)
-	defer s.close()
-	header := http.Header{"Content-Type": {"application/kar+json"}}
-	a, err := i.host.do(inv, http.MethodPost, actorPath(i.actor, inv.Method(), s.name), header, Arguments(payload))
-	if err != nil {
-		return runtime.Result{Failure: i.host.broken(inv, err)}
+	r, changes := i.ask(inv, payload)
+	if r.Failure == nil {
+		i.changed = changes.Writes()
 	}
-	i.host.metrics.answered(i.actor.Type, "/"+inv.Method(), a.status, a.took)
-	r, writes := a.result(inv)
-	i.dirty = writes
 	return r
 }
 
-// Writes gives what the last answer has written.
-func (i *instance) Writes(dst []engine.Write) ([]engine.Write, error) {
-	return append(dst, i.dirty...), nil
+// ask has the application run a method. The turn is the attempt's again when it
+// returns.
+func (i *instance) ask(inv *runtime.Invocation, payload []byte) (runtime.Result, *Changes) {
+	s := i.host.open(inv)
+	defer s.close()
+	header := http.Header{"Content-Type": {"application/kar+json"}}
+	a, err := i.host.ask(inv, http.MethodPost, actorPath(i.actor, inv.Method(), s.name), header, Arguments(payload))
+	if err != nil {
+		return runtime.Result{Failure: i.host.broken(inv, err)}, nil
+	}
+	i.host.metrics.answered(i.actor.Type, "/"+inv.Method(), a.status, a.took)
+	return a.result(inv)
 }
-
-// Recorded says that it is recorded.
-func (i *instance) Recorded() { i.dirty = nil }
-
-// Discard drops it.
-func (i *instance) Discard() { i.dirty = nil }
 
 // Arguments makes a JSON array of a payload, as methods here take it: what is
 // none is the only argument, and nothing is none.

@@ -64,7 +64,7 @@ func (s *service) Invoke(inv *runtime.Invocation, _ *runtime.Method, payload []b
 	if err := json.Unmarshal(payload, &r); err != nil || r.Verb == "" || len(r.Path) == 0 || r.Path[0] != '/' {
 		return runtime.Result{Failure: engine.Fail(engine.ErrBadPayload, "a request to a service needs verb and path")}
 	}
-	a, err := s.host.do(inv, r.Verb, r.Path, r.Header, r.Body)
+	a, err := s.host.ask(inv, r.Verb, r.Path, r.Header, r.Body)
 	if err != nil {
 		return runtime.Result{Failure: s.host.broken(inv, err)}
 	}

@@ -132,7 +132,7 @@ func (s *Session) Tell(ctx context.Context, call runtime.Call) error {
 	if _, err := s.inv.Tell(ctx, call); err != nil {
 		return err
 	}
-	session := s.inv.Component().Session()
+	session := s.inv.Session()
 	return session.Wait(ctx, session.Last())
 }
 

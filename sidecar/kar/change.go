@@ -2,21 +2,12 @@ package kar
 
 import (
 	"context"
-	"encoding/json"
 	"hash/maphash"
 	"sync"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/sidecar/host"
 )
-
-// changes is what one request changes, in one record: the body of POST
-// .../state.
-type changes struct {
-	Updates        map[string]json.RawMessage            `json:"updates"`
-	SubmapUpdates  map[string]map[string]json.RawMessage `json:"submapupdates"`
-	Removals       []string                              `json:"removals"`
-	SubmapRemovals map[string][]string                   `json:"submapremovals"`
-}
 
 // scanPage is how many entries are read at a time.
 const scanPage = 1000
@@ -29,7 +20,7 @@ func (h *Handler) lock(a engine.Actor) *sync.Mutex {
 
 // change makes changes and counts what was new and what was there: removals
 // first, so that a key in both is set.
-func (h *Handler) change(ctx context.Context, a engine.Actor, c *changes) (added, removed int, err error) {
+func (h *Handler) change(ctx context.Context, a engine.Actor, c *host.Changes) (added, removed int, err error) {
 	mu := h.lock(a)
 	mu.Lock()
 	defer mu.Unlock()
@@ -109,11 +100,11 @@ func (h *Handler) write(ctx context.Context, a engine.Actor, writes []engine.Wri
 	if len(writes) == 0 {
 		return nil
 	}
-	s := h.comp.Session()
 	inv := h.host.Running(a)
 	if inv == nil {
-		return s.Operator().Write(ctx, a, writes)
+		return h.comp.Session().Operator().Write(ctx, a, writes)
 	}
+	s := inv.Session()
 	by := engine.Attempt{ID: inv.ID(), Step: inv.Step(), N: uint32(inv.Attempt())} //nolint:gosec // it came from one
 	at, err := s.Send(by, &engine.Effects{Writes: writes})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/sidecar/host"
 )
 
 func (h *Handler) state(w http.ResponseWriter, r *http.Request, a engine.Actor, seg []string) error {
@@ -28,7 +29,7 @@ func (h *Handler) state(w http.ResponseWriter, r *http.Request, a engine.Actor, 
 	case http.MethodPut:
 		return h.put(w, r, a, k)
 	case http.MethodDelete:
-		c := changes{}
+		c := host.Changes{}
 		if k.InMap {
 			c.SubmapRemovals = map[string][]string{k.Cell: {k.Entry}}
 		} else {
@@ -80,7 +81,7 @@ func (h *Handler) put(w http.ResponseWriter, r *http.Request, a engine.Actor, k 
 	if !json.Valid(b) {
 		return refuse(http.StatusBadRequest, "the body is not JSON")
 	}
-	c := changes{}
+	c := host.Changes{}
 	if k.InMap {
 		c.SubmapUpdates = map[string]map[string]json.RawMessage{k.Cell: {k.Entry: b}}
 	} else {
@@ -155,7 +156,7 @@ func (h *Handler) whole(w http.ResponseWriter, r *http.Request, a engine.Actor) 
 		}
 		return object(w, n)
 	case http.MethodPost:
-		var c changes
+		var c host.Changes
 		if err := jsonBody(w, r, &c); err != nil {
 			return err
 		}

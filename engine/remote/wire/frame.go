@@ -43,7 +43,7 @@ const (
 	KindWelcome Kind = 2 // server: Welcome
 	KindRefusal Kind = 3 // server: Refusal; the connection ends
 	KindBeat    Kind = 4 // both: empty; carries an ack, and says that its sender lives
-	KindFenced  Kind = 5 // server: empty; the session has ended
+	KindFenced  Kind = 5 // server: Fenced; the session has ended
 	KindCall    Kind = 6 // component: Call
 	KindReply   Kind = 7 // server: Reply
 	KindEvent   Kind = 8 // server: Event

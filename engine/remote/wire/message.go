@@ -32,11 +32,19 @@ type Welcome struct {
 	Received  uint64 `cbor:"3,keyasint,omitempty"`
 	Heartbeat int64  `cbor:"4,keyasint"` // nanoseconds of silence after which a side is given up
 	Traced    bool   `cbor:"5,keyasint,omitempty"`
+	Server    uint64 `cbor:"6,keyasint,omitempty"` // a number drawn at the server's start
 }
 
 // Refusal says why a Hello is refused.
 type Refusal struct {
-	Error Error `cbor:"1,keyasint"`
+	Error  Error  `cbor:"1,keyasint"`
+	Server uint64 `cbor:"2,keyasint,omitempty"` // as in Welcome
+}
+
+// Fenced says why a session has ended. An empty body is a zero Fenced.
+type Fenced struct {
+	// Away: the server ends. Else it has declared the component failed.
+	Away bool `cbor:"1,keyasint,omitempty"`
 }
 
 // Op is what a Call asks for.

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -19,24 +20,16 @@ import (
 )
 
 // CA is an authority that lives as long as a test.
-type CA struct {
-	dir  string
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	next int64
-}
+type CA struct{ *authority }
 
 // New makes an authority of a name.
 func New(t *testing.T, name string) *CA {
 	t.Helper()
-	ca := &CA{dir: t.TempDir(), key: newKey(t)}
-	form := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	a, err := newAuthority(t.TempDir(), name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	ca.cert = ca.sign(t, form, form, &ca.key.PublicKey, "ca.pem")
-	return ca
+	return &CA{a}
 }
 
 // Authority is the file with its certificate.
@@ -48,51 +41,79 @@ func (ca *CA) Authority() tlsfiles.Authority {
 // and "localhost", and for clients.
 func (ca *CA) Pair(t *testing.T, name string) tlsfiles.Pair {
 	t.Helper()
-	ca.next++
-	key := newKey(t)
-	ca.sign(t, &x509.Certificate{
-		SerialNumber: big.NewInt(1 + ca.next), Subject: pkix.Name{CommonName: name},
+	if err := ca.pair(name); err != nil {
+		t.Fatal(err)
+	}
+	return tlsfiles.Pair{Cert: filepath.Join(ca.dir, name+".pem"), Key: filepath.Join(ca.dir, name+".key")}
+}
+
+// Make puts an authority into a directory, ca.pem, and what it has signed for each
+// of some names, as Pair does: NAME.pem and NAME.key.
+func Make(dir string, names ...string) error {
+	a, err := newAuthority(dir, "authority")
+	for _, name := range names {
+		if err == nil {
+			err = a.pair(name)
+		}
+	}
+	return err
+}
+
+type authority struct {
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	next int64
+}
+
+func newAuthority(dir, name string) (*authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make key: %w", err)
+	}
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	a := &authority{dir: dir, key: key}
+	a.cert, err = a.sign(form, form, &key.PublicKey, "ca.pem")
+	return a, err
+}
+
+func (a *authority) pair(name string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("make key: %w", err)
+	}
+	a.next++
+	_, err = a.sign(&x509.Certificate{
+		SerialNumber: big.NewInt(1 + a.next), Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0),
 		DNSNames: []string{"localhost", name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, ca.cert, &key.PublicKey, name+".pem")
+	}, a.cert, &key.PublicKey, name+".pem")
+	if err != nil {
+		return err
+	}
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		t.Fatal(err)
+		return fmt.Errorf("encode key: %w", err)
 	}
-	return tlsfiles.Pair{
-		Cert: filepath.Join(ca.dir, name+".pem"),
-		Key:  write(t, filepath.Join(ca.dir, name+".key"), "PRIVATE KEY", der),
-	}
+	return a.write(name+".key", "PRIVATE KEY", der)
 }
 
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+func (a *authority) sign(form, parent *x509.Certificate, of *ecdsa.PublicKey, file string) (*x509.Certificate, error) {
+	der, err := x509.CreateCertificate(rand.Reader, form, parent, of, a.key)
 	if err != nil {
-		t.Fatal(err)
+		return nil, fmt.Errorf("sign certificate: %w", err)
 	}
-	return key
+	if err := a.write(file, "CERTIFICATE", der); err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
 }
 
-func (ca *CA) sign(t *testing.T, form, parent *x509.Certificate, of *ecdsa.PublicKey, file string) *x509.Certificate {
-	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, form, parent, of, ca.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(ca.dir, file), "CERTIFICATE", der)
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert
-}
-
-func write(t *testing.T, path, kind string, der []byte) string {
-	t.Helper()
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+func (a *authority) write(file, kind string, der []byte) error {
+	return os.WriteFile(filepath.Join(a.dir, file), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
 }
