@@ -137,7 +137,7 @@ func (c *cli) cancelCommand() *cobra.Command {
 		},
 	})
 	cmd.Flags().StringVar(&in.Reason, "reason", "", "said to whoever waits")
-	cmd.Flags().BoolVar(&in.Force, "force", false, "do not wait for running code: what it does counts no more; its actor stays locked until it returns")
+	cmd.Flags().BoolVar(&in.Force, "force", false, "do not wait for running code, its callees included: what it does counts no more; each actor stays locked until its code returns")
 	return cmd
 }
 
