@@ -199,6 +199,11 @@ type Handler interface {
 	// run is left alone.
 	Cancel(r *Request, o *Outcome, begun bool)
 
+	// Revoke says that an operator has ended by force an invocation delivered here,
+	// after Cancel: nothing that its attempt does counts from now on. The context of
+	// its code ends, and its Finish will be refused.
+	Revoke(r *Request)
+
 	// CallerGone says that the caller of a nested invocation delivered here has
 	// failed. If it has not begun, is at step 1 and not Once, the runtime ends
 	// it with ErrCanceled (the rule cancel); else it is left to run.

@@ -54,9 +54,10 @@ type Operator interface {
 	// Cancel ends an invocation with ErrCanceled: at once if it has not begun,
 	// is scheduled, parked or failed; else its never-begun descendants are
 	// cancelled and it ends when its code has returned. Force fences the running
-	// attempt (nothing it does counts from then on) and answers who waits at
-	// once; the actor stays locked until its code returns. A cancel of what an
-	// operator is ending already changes nothing but, with force, the time.
+	// attempt and all that is nested in it (nothing they do counts from then on)
+	// and answers who waits at once; each actor stays locked until its code
+	// returns. A cancel of what an operator is ending already changes nothing but,
+	// with force, the time.
 	Cancel(ctx context.Context, id ID, reason string, force bool) error
 	// Answer ends an invocation with an outcome, under the rules of Cancel;
 	// ErrNotFound if an operator has given it one already.

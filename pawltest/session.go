@@ -180,6 +180,13 @@ func (h hearer) Cancel(r *engine.Request, o *engine.Outcome, begun bool) {
 	}
 }
 
+// Revoke implements engine.Handler.
+func (h hearer) Revoke(r *engine.Request) {
+	if !h.s.dead.Load() {
+		h.Handler.Revoke(r)
+	}
+}
+
 // CallerGone implements engine.Handler.
 func (h hearer) CallerGone(r *engine.Request) {
 	if !h.s.dead.Load() {

@@ -179,15 +179,21 @@ func (s *State) moveBehind(i ID, a Actor) {
 	s.index.stale()
 }
 
-// adopt gives what i has called to i's own caller; without one it is nobody's.
+// adopt gives what i has called to i's own caller; without one it is nobody's. What
+// i was answered and has not read, nobody reads.
 func (s *State) adopt(i ID, q *Message) {
+	for _, m := range slices.Clone(s.F) {
+		if m.Response && m.Kind == Nested && m.Return == i {
+			s.remove(&m)
+		}
+	}
 	for at := range s.F {
 		m := &s.F[at]
 		switch {
 		case m.Kind != Nested || m.Return != i:
 		case q.Kind == Nested:
 			m.Return = q.Return
-		case !m.Response:
+		default:
 			m.Kind, m.Return, m.Sender = Tell, "", Attempt{}
 		}
 	}

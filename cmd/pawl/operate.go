@@ -149,7 +149,7 @@ func (c *cli) cancelCommand() *cobra.Command {
 		many: func() v1.Many { return v1.Many{Cancel: in} },
 	})
 	cmd.Flags().StringVar(&in.Reason, "reason", "", "said to whoever waits")
-	cmd.Flags().BoolVar(&in.Force, "force", false, "do not wait for running code: what it does counts no more; its actor stays locked until it returns")
+	cmd.Flags().BoolVar(&in.Force, "force", false, "do not wait for running code, its callees included: what it does counts no more; each actor stays locked until its code returns")
 	return cmd
 }
 

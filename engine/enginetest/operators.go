@@ -297,7 +297,8 @@ var operators = []test{
 		w.Times("leaf", 0)
 	}},
 	{"cancel by force: answered at once, the lock kept until the code returns", func(w *World) {
-		w.On("A.hold", func(s *Scene) runtime.Result { s.Pass("hold"); s.Say("held"); return value("") })
+		deaf := make(chan struct{})
+		w.On("A.hold", func(s *Scene) runtime.Result { s.Say("at hold"); <-deaf; s.Say("held"); return value("") })
 		w.On("A.next", func(s *Scene) runtime.Result { s.Say("next"); return value("") })
 		n := w.Node()
 		p := n.Start("A/a", "hold", "")
@@ -310,9 +311,46 @@ var operators = []test{
 			w.Errorf("got %q", got)
 		}
 		w.Times("next", 0)
-		w.Open("hold")
+		close(deaf)
 		w.Hear("next")
 		w.Expect("at hold", "held", "next")
+	}},
+	{"cancel by force ends the context, of what is nested too", func(w *World) {
+		w.On("A.hold", func(s *Scene) runtime.Result {
+			if s.Pass("hold") {
+				s.Say("the context has not ended")
+			}
+			s.Set("x", "held")
+			return value("")
+		})
+		w.On("A.get", func(s *Scene) runtime.Result { return value(s.Get("x")) })
+		w.On("B.middle", func(s *Scene) runtime.Result {
+			s.Say("middle got %s", s.Call("A/a", "hold", ""))
+			return value("")
+		})
+		w.On("M.main", func(s *Scene) runtime.Result { return value("main got " + s.Call("B/b", "middle", "")) })
+		n := w.Node()
+		p := n.Start("M/m", "main", "")
+		w.Hear("at hold")
+		var middle engine.ID
+		for in, err := range n.Session().Operator().Invocations(w.ctx, engine.Query{}) {
+			if err != nil {
+				w.Fatal(err)
+			}
+			if in.Request.Method == "middle" {
+				middle = in.Request.ID
+			}
+		}
+		if err := n.Session().Operator().Cancel(w.ctx, middle, "", true); err != nil {
+			w.Fatal(err)
+		}
+		if got := w.Wait(p); got != "main got !canceled" {
+			w.Errorf("got %q", got)
+		}
+		w.Times("the context has not ended", 0)
+		if got := n.Ask("A/a", "get", ""); got != "" {
+			w.Errorf("what was cancelled by force has written %q", got)
+		}
 	}},
 	{"answer", func(w *World) {
 		w.On("A.hold", func(s *Scene) runtime.Result { s.Pass("hold"); return value("") })

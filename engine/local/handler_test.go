@@ -56,6 +56,8 @@ func (p *probe) Cancel(r *engine.Request, o *engine.Outcome, begun bool) {
 	p.note(func() { p.cancels = append(p.cancels, r.ID); p.outcomes[r.ID] = o })
 }
 
+func (p *probe) Revoke(*engine.Request) {}
+
 func (p *probe) CallerGone(r *engine.Request) {
 	p.note(func() { p.callerGone = append(p.callerGone, r.ID) })
 }

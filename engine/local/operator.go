@@ -106,6 +106,10 @@ func (e *Engine) endByOperator(p *pending, out *engine.Outcome, force bool) (at 
 			return engine.Position(e.last.Load()), p.gone, nil
 		}
 	}
+	if force {
+		at, err = e.endByForce(p, out)
+		return at, nil, err
+	}
 	e.cancelCallees(p)
 	host, req := p.host, p.req
 	if host == nil || host.gone {
@@ -113,12 +117,6 @@ func (e *Engine) endByOperator(p *pending, out *engine.Outcome, force bool) (at 
 		return at, nil, err
 	}
 	runs := host.handler.Begun(req)
-	if force && runs {
-		if at, err = e.conclude(p, out, flagOperator|flagForced); err == nil {
-			host.handler.Cancel(req, out, true)
-		}
-		return at, nil, err
-	}
 	w := newEncoder()
 	defer w.free()
 	w.outcome(opEnding, &ending{id: req.ID, step: req.Step, o: out, ended: e.set.Now(), flags: flagOperator})
@@ -135,6 +133,31 @@ func (e *Engine) endByOperator(p *pending, out *engine.Outcome, force bool) (at 
 		p.gone = make(chan struct{})
 	}
 	return at, p.gone, nil
+}
+
+// endByForce records the end of p now, and before it the end of all that is nested in
+// it, innermost first: none of their code counts from here on, so that nothing has to
+// wait for it, and what waits inside them goes on to its own end. Where code runs, or is
+// about to, a tomb keeps the actor until that has returned. mu is held.
+func (e *Engine) endByForce(p *pending, out *engine.Outcome) (at engine.Position, err error) {
+	for _, c := range slices.Collect(p.children) {
+		end := c.ending
+		if end == nil {
+			end = &engine.Outcome{Failure: failureOf(c, engine.ErrCanceled, "its caller was ended by an operator, by force")}
+		}
+		if at, err = e.endByForce(c, end); err != nil {
+			return at, err
+		}
+	}
+	host, req := p.host, p.req
+	if host == nil || host.gone {
+		return e.conclude(p, out, flagOperator)
+	}
+	if at, err = e.conclude(p, out, flagOperator|flagForced); err == nil {
+		host.handler.Cancel(req, out, true)
+		host.handler.Revoke(req)
+	}
+	return at, err
 }
 
 // decided is the error of an answer for what has an operator's outcome already.

@@ -166,6 +166,11 @@ func (a *agent) Cancel(r *engine.Request, o *engine.Outcome, begun bool) {
 	a.event(wire.Event{Op: wire.EventCancel, Request: r, Outcome: o, On: begun}, a.last())
 }
 
+// Revoke implements engine.Handler.
+func (a *agent) Revoke(r *engine.Request) {
+	a.event(wire.Event{Op: wire.EventRevoke, Request: r}, a.last())
+}
+
 // CallerGone implements engine.Handler.
 func (a *agent) CallerGone(r *engine.Request) {
 	a.event(wire.Event{Op: wire.EventCallerGone, Request: r}, a.last())

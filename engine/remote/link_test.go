@@ -31,6 +31,7 @@ func (s *sink) Deliver(d engine.Delivery)                   { s.delivered <- d }
 func (s *sink) Respond(r engine.Response)                   { s.responses <- r }
 func (*sink) Cancel(*engine.Request, *engine.Outcome, bool) {}
 func (*sink) CallerGone(*engine.Request)                    {}
+func (*sink) Revoke(*engine.Request)                        {}
 func (*sink) Pause(engine.Actor, bool)                      {}
 func (*sink) Forget(engine.Actor)                           {}
 func (*sink) Begun(*engine.Request) bool                    { return false }

@@ -166,6 +166,8 @@ func (s *session) event(e *wire.Event) error {
 		s.handler.Respond(*e.Response)
 	case e.Op == wire.EventCancel && e.Request != nil && e.Outcome != nil:
 		s.handler.Cancel(e.Request, e.Outcome, e.On)
+	case e.Op == wire.EventRevoke && e.Request != nil:
+		s.handler.Revoke(e.Request)
 	case e.Op == wire.EventCallerGone && e.Request != nil:
 		s.handler.CallerGone(e.Request)
 	case e.Op == wire.EventPause:

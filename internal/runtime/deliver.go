@@ -69,11 +69,11 @@ func (c *Component) takesPlace(e *entry) bool {
 			continue
 		}
 		if r.InPlace && old.d.Request.Step+1 == r.Step && !mutant.Is(mutant.ReleaseOnTailSelf) {
-			old.next = e
+			old.next, e.behind = e, true
 			return true
 		}
 		if r.InPlace && old.parking { // parked, and resumed already: it keeps the actor
-			old.next = e
+			old.next, e.behind = e, true
 			return true
 		}
 		if old.postponing {
@@ -198,6 +198,15 @@ func (c *Component) Cancel(r *engine.Request, o *engine.Outcome, begun bool) {
 	c.refuseIfCancelled(e)
 }
 
+// Revoke implements engine.Handler.
+func (c *Component) Revoke(r *engine.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.find(r); e != nil && e.inv.Load() != nil {
+		e.inv.Load().close(errCanceled)
+	}
+}
+
 // CallerGone implements engine.Handler.
 func (c *Component) CallerGone(r *engine.Request) {
 	c.mu.Lock()
@@ -214,9 +223,10 @@ func (c *Component) CallerGone(r *engine.Request) {
 }
 
 // refuseIfCancelled ends a cancelled entry of which no code runs, no callee is
-// awaited, and that is not about to be delivered anew. mu is held.
+// awaited, and that is neither about to be delivered anew nor still behind the step
+// before it. mu is held.
 func (c *Component) refuseIfCancelled(e *entry) {
-	if e.cancel.Load() == nil || e.begun || e.await > 0 || e.postponing || c.mu.stopped {
+	if e.cancel.Load() == nil || e.begun || e.behind || e.await > 0 || e.postponing || c.mu.stopped {
 		return
 	}
 	e.begun, e.refused = true, true // nobody else claims it

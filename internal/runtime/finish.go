@@ -272,6 +272,8 @@ func (c *Component) leave(e *entry, spoiled bool) *entry {
 	if e.next != nil {
 		a.box.yield(e)
 		a.box.line.Replace(e, e.next)
+		e.next.behind = false
+		c.refuseIfCancelled(e.next)
 		c.drop(a)
 		c.checkDrained()
 	} else {

@@ -119,8 +119,9 @@ func (inv *Invocation) AfterFunc(f func()) (stop func() bool) {
 
 // Why an attempt is over: errors made once, since every attempt ends with one.
 var (
-	errEnded  error = engine.ErrEnded
-	errFenced error = engine.ErrFenced
+	errEnded    error = engine.ErrEnded
+	errFenced   error = engine.ErrFenced
+	errCanceled error = engine.ErrCanceled
 )
 
 // close ends the attempt as a context.

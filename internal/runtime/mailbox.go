@@ -35,7 +35,8 @@ type entry struct {
 	wants bool
 	wake  chan struct{}
 
-	next *entry // the step entered in place, delivered during Finish
+	next   *entry // the step entered in place, delivered during Finish
+	behind bool   // it is such a next, and has not taken the place yet
 	// postponing: the engine is being asked to deliver it anew, at the end. Until
 	// it has answered this one must not begin: both would run.
 	postponing bool
@@ -157,13 +158,15 @@ func (m *mailbox) quiet() bool {
 	return true
 }
 
-// find returns the entry of an invocation, nil if it is not in the line. Of two,
-// since one of them has ended by a tail call and not left yet, it is that of
-// the request's step.
+// find returns the newest entry of a step of an invocation; nil if it is not here.
+// One that has ended by a tail call may not have left yet, and the step it called
+// in place stands behind it, outside of the line.
 func (m *mailbox) find(r *engine.Request) (found *entry) {
 	for e := range m.line.All {
-		if x := e.d.Request; x.ID == r.ID && (found == nil || x.Step == r.Step) {
-			found = e
+		for ; e != nil && e.d.Request.ID == r.ID; e = e.next {
+			if e.d.Request.Step == r.Step {
+				found = e
+			}
 		}
 	}
 	return found

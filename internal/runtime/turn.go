@@ -12,16 +12,20 @@ import (
 // goroutine if it may, and takes the turn back before it returns, also when
 // ctx ended the wait.
 func (inv *Invocation) await(ctx context.Context, p *Pending) (*engine.Outcome, error) {
-	if err := inv.Check(); err != nil {
-		return nil, err
-	}
 	c := inv.c
 	c.mu.Lock()
+	if err := inv.Check(); err != nil {
+		p.leaveToOthers()
+		c.mu.Unlock()
+		return nil, err
+	}
 	if p.settled.Load() {
+		p.leaveToOthers()
 		c.mu.Unlock()
 		return inv.took(p)
 	}
 	if inv.waiting {
+		p.leaveToOthers()
 		c.mu.Unlock()
 		return nil, inv.errorf(engine.ErrNotInMethod, "a second wait while another goroutine of the invocation waits")
 	}
@@ -51,6 +55,15 @@ func (inv *Invocation) await(ctx context.Context, p *Pending) (*engine.Outcome, 
 		return nil, err
 	}
 	return inv.took(p)
+}
+
+// leaveToOthers says that nobody will run the callee on his own goroutine: if it was
+// handed over already, it gets one. Component.mu is held.
+func (p *Pending) leaveToOthers() {
+	p.inline = false
+	if e := p.claimed.Swap(nil); e != nil {
+		p.c.runOn(e)
+	}
 }
 
 // took returns a settled outcome; a strict type sees only committed ones.

@@ -50,8 +50,14 @@ func (c *Checker) lose(session uint64) error {
 	}
 	c.sessions[session] = false
 	var actors []spec.Actor
+	var locked []spec.Attempt
 	for i := range c.s.E {
-		if p := &c.s.E[i]; !p.Zombie && c.of[p.Attempt] == session {
+		p := &c.s.E[i]
+		switch {
+		case c.of[p.Attempt] != session:
+		case c.locks(p.Attempt): // its actor is placed elsewhere
+			locked = append(locked, p.Attempt)
+		case !p.Zombie:
 			actors = append(actors, p.Actor)
 			delete(c.retried, p.ID)
 		}
@@ -59,8 +65,19 @@ func (c *Checker) lose(session uint64) error {
 	if err := c.s.Failure(actors...); err != nil {
 		return err
 	}
+	for _, a := range locked {
+		if err := c.s.Gone(a); err != nil {
+			return err
+		}
+	}
 	c.forget()
 	return nil
+}
+
+// locks reports whether an attempt that was ended by force keeps its actor.
+func (c *Checker) locks(a spec.Attempt) bool {
+	q := c.s.Request(a.ID)
+	return q != nil && q.Void && q.Step == a.Step
 }
 
 // forget is the rule forget, for every response that nobody waits for.

@@ -66,10 +66,10 @@ func (c *Checker) tail(e *trace.Event) error {
 func (c *Checker) end(e *trace.Event, v spec.Value) error {
 	id := spec.ID(e.ID)
 	switch {
+	case c.s.Live(id) == nil: // with force, too: it was claimed, and its code had not begun
+		return c.endIdle(e, v)
 	case e.Forced:
 		return c.s.Force(id, v)
-	case c.s.Live(id) == nil:
-		return c.endIdle(e, v)
 	}
 	a, err := c.ender(e)
 	if err != nil {

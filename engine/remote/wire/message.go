@@ -149,6 +149,7 @@ const (
 	EventForget
 	EventRead // answered by OpAnswered
 	EventSync // answered by OpSynced
+	EventRevoke
 )
 
 // Event is what the engine tells a component.

@@ -131,6 +131,7 @@ const (
 	Crash     Trouble = "crash"     // the process dies
 	Full      Trouble = "full"      // the disk takes no record until there is room again
 	Cancel    Trouble = "cancel"    // an operator cancels an invocation, any that has not ended
+	Force     Trouble = "force"     // and by force
 	Pause     Trouble = "pause"     // an operator pauses an actor, any, for some steps
 )
 

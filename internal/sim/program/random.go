@@ -207,7 +207,7 @@ func (g *generator) span() time.Duration {
 	return time.Duration(g.IntN(3000))*time.Millisecond + time.Duration(1+g.IntN(999))*time.Microsecond
 }
 
-var troubles = []Trouble{Death, Death, Death, Death, Suspicion, Suspicion, Suspicion, Suspicion, Crash, Crash, Full, Full, Cancel, Pause}
+var troubles = []Trouble{Death, Death, Death, Death, Suspicion, Suspicion, Suspicion, Suspicion, Crash, Crash, Full, Full, Cancel, Force, Pause}
 
 func (g *generator) failures() {
 	p := g.p

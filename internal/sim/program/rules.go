@@ -8,12 +8,12 @@ import (
 	"github.com/pawl-go/pawl/engine"
 )
 
-// What is checked while a program runs. Attempts of components that are gone
-// are not held to it: they are zombies.
+// What is checked while a program runs. Attempts of components that are gone, and
+// those that an operator has ended by force, are not held to it: they are zombies.
 
 // counts reports whether what the attempt does counts, as far as the world
 // knows.
-func (r *run) counts() bool { return !r.inst.c.gone.Load() }
+func (r *run) counts() bool { return !r.inst.c.gone.Load() && r.inv.Check() == nil }
 
 func (r *run) text() string {
 	return fmt.Sprintf("attempt %d of %s (script %d) on %v at %s", r.stamp.Attempt, r.stamp.Key, r.stamp.Script, r.inst.id, r.inst.c.name)

@@ -144,7 +144,7 @@ func (w *world) trouble(f Failure, c *component, h *sim.Held) error {
 	case Full:
 		w.fill(f.Back)
 		w.life.gates.Open(h, nil)
-	case Cancel, Pause:
+	case Cancel, Force, Pause:
 		return w.operate(f)
 	}
 	return nil
@@ -173,13 +173,13 @@ func (w *world) operate(f Failure) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	id := ids[w.pick.IntN(len(ids))]
-	w.note("an operator cancels %v", id)
+	id, force := ids[w.pick.IntN(len(ids))], f.Trouble == Force
+	w.note("an operator cancels %v, by force: %v", id, force)
 	w.mu.Lock()
 	w.canceled = true
 	w.mu.Unlock()
 	go func() {
-		switch err := op.Cancel(ctx, id, "", false); { // it waits for the code of the invocation
+		switch err := op.Cancel(ctx, id, "", force); { // it waits for the code of the invocation
 		case err == nil, errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrUnavailable):
 		default:
 			w.fail("cancel %v: %w", id, err)
