@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-go/pawl/internal/probe"
 	"github.com/pawl-go/pawl/internal/runtime"
 	"github.com/pawl-go/pawl/internal/topics"
+	"github.com/pawl-go/pawl/internal/v1"
 )
 
 // Config describes an application's component. Zero fields take the default.
@@ -89,6 +90,9 @@ type App struct {
 	// probe is told what methods do, in a test; nil otherwise.
 	probe probe.Probe
 
+	running atomic.Bool        // by Run
+	drain   chan time.Duration // one slot: what an operator asks of Run
+
 	// comp is there from Start on.
 	comp atomic.Pointer[runtime.Component]
 	// kinds caches what members elsewhere say of their types; see App.home.
@@ -119,7 +123,7 @@ func Open(ctx context.Context, engineURL string, cfg Config) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open app %s: %w", cfg.App, err)
 	}
-	return &App{cfg: cfg, eng: eng, probe: probeOf(eng)}, nil
+	return &App{cfg: cfg, eng: eng, probe: probeOf(eng), drain: make(chan time.Duration, 1)}, nil
 }
 
 // Start makes the component a member of the application; requests for the
@@ -138,6 +142,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	if len(types) > 0 {
 		types = append(types, topics.Types(a.cfg.Limits.Outcome)...)
+		types = append(types, v1.Drainer(a.cfg.Component, a.askDrain))
 	}
 	rc := runtime.Config{
 		Name:         a.cfg.Component,
@@ -167,25 +172,56 @@ func (a *App) Start(ctx context.Context) error {
 	return nil
 }
 
-// Run starts the app, waits until ctx ends or the component is fenced, drains
-// it for at most Config.DrainTimeout, and closes it. Signals are the caller's
-// (signal.NotifyContext). It returns nil after ctx has ended, and ErrFenced
-// when others have declared the component failed.
+// Run starts the app, waits until ctx ends, an operator drains the component
+// (pawl drain) or it is fenced, drains it for at most Config.DrainTimeout or as
+// long as the operator said, and closes it. Signals are the caller's
+// (signal.NotifyContext). It returns nil after ctx has ended or an operator has
+// drained it, and ErrFenced when others have declared the component failed.
 func (a *App) Run(ctx context.Context) error {
+	a.running.Store(true)
 	if err := a.Start(ctx); err != nil {
 		return errors.Join(err, a.Close())
 	}
+	grace := a.cfg.DrainTimeout
 	select {
 	case <-ctx.Done():
+	case asked := <-a.drain:
+		if asked > 0 {
+			grace = asked
+		}
 	case <-a.Fenced():
 		return errors.Join(fmt.Errorf("run app %s: %w", a.cfg.App, ErrFenced), a.Close())
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.cfg.DrainTimeout)
+	return a.drainAndClose(context.WithoutCancel(ctx), grace)
+}
+
+func (a *App) drainAndClose(ctx context.Context, grace time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	if err := a.Drain(drain); err != nil {
+	if err := a.Drain(ctx); err != nil {
 		a.cfg.Logger.Warn("not everything ended in time; the rest will be retried", "app", a.cfg.App, "error", err)
 	}
 	return a.Close()
+}
+
+// askDrain is called when an operator wants the component drained, for grace; 0
+// stands for Config.DrainTimeout. Without Run nobody else would do it.
+func (a *App) askDrain(grace time.Duration) {
+	if a.running.Load() {
+		select {
+		case a.drain <- grace:
+		default: // asked for before
+		}
+		return
+	}
+	if grace == 0 {
+		grace = a.cfg.DrainTimeout
+	}
+	go func() { // Close ends it, at the latest
+		if err := a.drainAndClose(context.Background(), grace); err != nil {
+			a.cfg.Logger.Error("drained by an operator", "app", a.cfg.App, "error", err)
+		}
+	}()
 }
 
 // Drain begins nothing any more and returns when what runs has ended, or with

@@ -84,6 +84,9 @@ type EventFilter struct {
 	Type, ID, Method string
 	Invocation       ID
 	Kinds            []EventKind
+	// Until is the last record that is read: the tail ends there, with io.EOF.
+	// 0: it never ends.
+	Until Position
 }
 
 // Selects reports whether the filter selects e. A tail is selected by either
@@ -104,8 +107,9 @@ func (f *EventFilter) fits(a Actor, method string) bool {
 type Tail interface {
 	// Next returns the next events that are selected, those of one record
 	// together, and waits for them until ctx ends. The slice is the caller's.
-	// ErrNotFound: the records that come next are no longer kept. After an
-	// error of ctx the tail can go on; every other one is final.
+	// ErrNotFound: the records that come next are no longer kept; io.EOF: the
+	// filter ends there. After an error of ctx the tail can go on; every other
+	// one is final.
 	Next(ctx context.Context) ([]Event, error)
 
 	// At is the newest record that was read, selected or not: where a later

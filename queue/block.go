@@ -108,10 +108,6 @@ func (r *BlockReader) Next(ctx context.Context, n int) (Block, error) {
 	return b, err
 }
 
-// mappedBytes is how much is copied from a mapping: for more the pages that have to be
-// brought in cost more than a system call.
-const mappedBytes = 16 << 10
-
 func (r *BlockReader) tryNext(n int) (Block, bool, error) {
 	t := r.t
 	c := &t.c
@@ -139,15 +135,7 @@ func (r *BlockReader) tryNext(n int) (Block, bool, error) {
 		r.buf = make([]byte, end-b.Offset)
 	}
 	b.Bytes = r.buf[:end-b.Offset]
-	if c.m != nil && len(b.Bytes) <= mappedBytes {
-		err = c.guarded(func() error {
-			copy(b.Bytes, c.m[b.Offset:end])
-			return nil
-		})
-		if err != nil {
-			return Block{}, false, err
-		}
-	} else if got, err := c.f.ReadAt(b.Bytes, b.Offset); got < len(b.Bytes) {
+	if got, err := c.f.ReadAt(b.Bytes, b.Offset); got < len(b.Bytes) {
 		if err == nil || errors.Is(err, io.EOF) {
 			return Block{}, false, c.corrupt(fmt.Sprintf("the file ends at %d", b.Offset+int64(got)), ErrTruncated)
 		}

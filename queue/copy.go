@@ -35,6 +35,10 @@ func (q *Queue) BeginCycle(h CycleHead) error {
 	fail := func(err error) error {
 		return fmt.Errorf("begin cycle %d of queue %s: %w", h.Cycle, q.path, err)
 	}
+	header := cycleHeader{cycle: h.Cycle, size: h.Bytes, salt: h.Salt, created: h.Created.UnixNano(), copied: true}
+	if _, err := decodeHeader(header.encode()); err != nil {
+		return fail(err)
+	}
 	p := &q.prep
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,12 +54,6 @@ func (q *Queue) BeginCycle(h CycleHead) error {
 		return fail(errNotBarred)
 	case same(seg) && (seg.copied || !empty), same(next):
 		return nil
-	}
-	header := cycleHeader{cycle: h.Cycle, size: h.Bytes, salt: h.Salt, created: h.Created.UnixNano(), copied: true}
-	if _, err := decodeHeader(header.encode()); err != nil {
-		return fail(err)
-	}
-	switch {
 	case empty && seg.cycle == h.Cycle, fresh:
 		if err := q.replaceEmpty(seg, header); err != nil {
 			return fail(err)

@@ -13,28 +13,12 @@ import (
 
 const (
 	touchAhead = 1 << 20 // bytes in front of the cursor that are kept present
-	// flushAhead is touchAhead where what is touched is flushed as well: each such flush
-	// is a commit of the file system's journal, in which those of the appenders wait.
-	flushAhead = 4 << 20
 	zeroStep   = 2 << 20 // bytes of the next cycle written per kick
 	maxHeld    = 2       // sealed cycles that stay mapped until Unmap
 )
 
 // stepBytes is how far the cursor moves between two kicks of the helper.
-func (q *Queue) stepBytes(s *segment) int64 {
-	if q.cfg.Durability != Process {
-		return min(flushAhead/2, s.size/8)
-	}
-	return min(touchAhead/4, s.size/8)
-}
-
-// aheadBytes is how much in front of the cursor is kept present.
-func (q *Queue) aheadBytes() int64 {
-	if q.cfg.Durability != Process {
-		return flushAhead
-	}
-	return touchAhead
-}
+func (q *Queue) stepBytes(s *segment) int64 { return min(touchAhead/4, s.size/8) }
 
 // help is the queue's helper: it keeps the pages in front of the cursor present,
 // prepares the next cycle before it is needed, and seals the ones that are over.
@@ -60,7 +44,7 @@ func (q *Queue) touch() {
 	q.w.Unlock()
 	q.dropBehind(s, off)
 	from := max(s.touched, off&^(pageSize-1))
-	to := min((off+q.aheadBytes())&^(pageSize-1), s.size)
+	to := min((off+touchAhead)&^(pageSize-1), s.size)
 	if from >= to {
 		return
 	}
@@ -195,7 +179,7 @@ func (p *preparer) end(q *Queue) error {
 	}
 	s.zeroed = p.zeroed >= s.size
 	p.seg, p.top = nil, s.cycle
-	n := min(q.aheadBytes(), s.size)
+	n := min(int64(touchAhead), s.size)
 	if s.zeroed || q.cfg.Durability == Process {
 		if err := s.mu.file.Touch(s.mu.m, 0, n); err == nil {
 			s.touched = n

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -109,7 +110,8 @@ type sidecar struct {
 	server   *http.Server
 	listener net.Listener
 	child    *pair.Process
-	shutdown chan struct{} // asked for by the application
+	shutdown chan struct{} // asked for by the application, or by an operator,
+	grace    atomic.Int64  // who said how long it may take; 0: has not
 	control  func() error  // ends the socket in the data directory
 }
 
@@ -138,6 +140,9 @@ func Run(ctx context.Context, cfg Config) (code int, err error) {
 		return s.child.Wait(), fmt.Errorf("run %s: the engine has given this component up (it has heard nothing of it for too long, or its server has not come back in time); start it again: %w", cfg.App, engine.ErrFenced)
 	case <-ctx.Done():
 	case <-s.shutdown:
+		if grace := s.grace.Load(); grace > 0 {
+			s.cfg.Grace = time.Duration(grace)
+		}
 	}
 	s.drain(context.WithoutCancel(ctx))
 	return s.child.Wait(), nil
@@ -210,7 +215,7 @@ func (s *sidecar) join(ctx context.Context) error {
 	if len(rc.Types) > 0 {
 		rc.Types = append(rc.Types, topics.Types(rc.OutcomeLimit)...)
 	}
-	rc.Types = append(rc.Types, host.Listing(s.name, s.cfg.Actors))
+	rc.Types = append(rc.Types, host.Listing(s.name, s.cfg.Actors), v1.Drainer(s.name, s.askDrain))
 	comp, err := runtime.New(rc)
 	if err != nil {
 		return err
@@ -220,6 +225,16 @@ func (s *sidecar) join(ctx context.Context) error {
 	}
 	s.comp = comp
 	return nil
+}
+
+// askDrain is called when an operator wants the pair drained; grace 0 stands for
+// the pair's own.
+func (s *sidecar) askDrain(grace time.Duration) {
+	s.grace.Store(int64(grace))
+	select {
+	case s.shutdown <- struct{}{}:
+	default: // asked for before
+	}
 }
 
 // drain lets what runs end, gives the rest back, and then ends the command.

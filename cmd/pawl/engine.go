@@ -96,26 +96,45 @@ func knownType(ctx context.Context, cl *client.Client, kind string) error {
 
 // completeTarget completes TYPE/ and METHOD from the running application.
 func (c *cli) completeTarget(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	cl, err := c.connect(cmd.Context())
-	if err != nil || len(args) > 1 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer cl.Close()
-	types, err := cl.Types(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	var words []string
-	for _, t := range types {
+	for _, t := range c.typesNow(cmd.Context()) {
 		if len(args) == 0 {
 			words = append(words, t.Name+"/")
 			continue
 		}
-		if a, err := actorArg(args[0]); err == nil && a.Type == t.Name {
+		if a, err := actorArg(args[0]); len(args) == 1 && err == nil && a.Type == t.Name {
 			for _, m := range t.Methods {
 				words = append(words, m.Name)
 			}
 		}
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeFlagActor completes the TYPE/ of a flag.
+func (c *cli) completeFlagActor(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	return c.completeTarget(cmd, nil, word)
+}
+
+// completeType completes the name of a type.
+func (c *cli) completeType(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var words []string
+	for _, t := range c.typesNow(cmd.Context()) {
+		words = append(words, t.Name)
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// typesNow are the types of the running application; none if it cannot be asked.
+func (c *cli) typesNow(ctx context.Context) []v1.Type {
+	cl, err := c.connect(ctx)
+	if err != nil {
+		return nil
+	}
+	defer cl.Close()
+	types, err := cl.Types(ctx)
+	if err != nil {
+		return nil
+	}
+	return types
 }

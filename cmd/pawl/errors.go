@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,6 +98,10 @@ func nextOf(p *v1.Problem) string {
 		return "pawl invocations show " + p.Invocation
 	}
 	switch p.Code {
+	case engine.ErrNotFound:
+		if p.Status == http.StatusGone && p.Invocation == "" { // events
+			return "pawl events --after 0 begins with the oldest kept, without --after with what comes next"
+		}
 	case engine.ErrParked:
 		return fmt.Sprintf("pawl invocations show %[1]s; then resume, answer, skip or cancel %[1]s", p.Invocation)
 	case engine.ErrOutcomeUnknown:

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ready": ready, "exits": exits, "readnode": readnode, "port": port, "certificates": certificates,
+			"ready": ready, "exits": exits, "sees": sees, "readnode": readnode, "port": port, "certificates": certificates,
 		},
 	})
 }
@@ -63,6 +64,18 @@ func certificates(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.Mkdir(dir, 0o700))
 	ts.Check(tlstest.Make(dir, "node"))
+}
+
+// sees waits until a file has a text: sees told.txt alice.
+func sees(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	for range 6000 {
+		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), args[1]) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // another process
+	}
+	ts.Fatalf("%s never has %q", args[0], args[1])
 }
 
 // exits runs a command and wants an exit code: exits 3 pawl call x/y z.

@@ -19,6 +19,7 @@ type bulk struct {
 	ends        bool            // it ends the invocation, which running code may delay
 	on          []engine.Status // what a filter selects, if it names no status
 	do          func(cmd *cobra.Command, cl *client.Client, id string) (client.Act, error)
+	many        func() v1.Many // what it says of many, beside their ids
 }
 
 func (c *cli) bulkCommand(b bulk) *cobra.Command {
@@ -84,28 +85,38 @@ func selected(cmd *cobra.Command, cl *client.Client, f client.Filter, on []engin
 
 // doAll goes on after an error; the first one decides on the exit code.
 func (c *cli) doAll(cmd *cobra.Command, cl *client.Client, b bulk, ids []string) error {
-	var first error
-	failed := 0
-	for _, id := range ids {
-		act, err := b.do(cmd, cl, id)
+	if len(ids) == 1 {
+		act, err := b.do(cmd, cl, ids[0])
 		if err != nil {
-			err = fmt.Errorf("%s %s: %w", b.verb, id, err)
-			if first == nil {
-				first = err
-			} else {
-				fmt.Fprintln(c.errs, err)
-			}
-			failed++
-			continue
+			return fmt.Errorf("%s %s: %w", b.verb, ids[0], err)
 		}
-		if err := c.acted(b, id, &act); err != nil {
+		return c.acted(b, ids[0], &act)
+	}
+	p := progress{c: c, verb: b.done, all: len(ids)}
+	for part := range slices.Chunk(ids, manyAtOnce) {
+		in := b.many()
+		in.IDs = part
+		out, err := cl.Many(cmd.Context(), b.verb, in)
+		if err != nil {
 			return err
 		}
+		for _, one := range out.Items {
+			detail := ""
+			if b.ends && one.Status == engine.StatusRunning {
+				detail = " when its code has returned (--force does not wait for it)"
+			}
+			if err := p.did(one.ID, detail, one); err != nil {
+				return err
+			}
+		}
+		for _, id := range part {
+			if why := out.Refused[id]; why != nil {
+				p.refused(fmt.Errorf("%s %s: %w", b.verb, id, why))
+			}
+		}
+		p.tell()
 	}
-	if failed > 0 && len(ids) > 1 {
-		fmt.Fprintf(c.errs, "%d of %d failed\n", failed, len(ids))
-	}
-	return first
+	return p.end()
 }
 
 func (c *cli) acted(b bulk, id string, act *client.Act) error {
@@ -135,6 +146,7 @@ func (c *cli) cancelCommand() *cobra.Command {
 		do: func(cmd *cobra.Command, cl *client.Client, id string) (client.Act, error) {
 			return cl.Cancel(cmd.Context(), id, in)
 		},
+		many: func() v1.Many { return v1.Many{Cancel: in} },
 	})
 	cmd.Flags().StringVar(&in.Reason, "reason", "", "said to whoever waits")
 	cmd.Flags().BoolVar(&in.Force, "force", false, "do not wait for running code, its callees included: what it does counts no more; each actor stays locked until its code returns")
@@ -148,6 +160,7 @@ func (c *cli) resumeCommand() *cobra.Command {
 		do: func(cmd *cobra.Command, cl *client.Client, id string) (client.Act, error) {
 			return cl.Resume(cmd.Context(), id)
 		},
+		many: func() v1.Many { return v1.Many{} },
 	})
 }
 
@@ -158,6 +171,7 @@ func (c *cli) skipCommand() *cobra.Command {
 		do: func(cmd *cobra.Command, cl *client.Client, id string) (client.Act, error) {
 			return cl.Skip(cmd.Context(), id)
 		},
+		many: func() v1.Many { return v1.Many{} },
 	})
 }
 
@@ -169,6 +183,7 @@ func (c *cli) answerCommand() *cobra.Command {
 		do: func(cmd *cobra.Command, cl *client.Client, id string) (client.Act, error) {
 			return cl.Answer(cmd.Context(), id, in)
 		},
+		many: func() v1.Many { return v1.Many{Answer: in} },
 	})
 	cmd.Flags().StringVar(&value, "value", "", "the result as JSON, @file or -")
 	cmd.Flags().StringVar(&message, "error", "", "the message of an error")

@@ -59,9 +59,9 @@ func (c *cli) root() *cobra.Command {
 	flags.StringVarP(&c.format, "output", "o", "", "output for programs: json, jsonl or id")
 	root.AddCommand(
 		c.runCommand(), c.serveCommand(), c.callCommand(), c.tellCommand(),
-		c.psCommand(), c.typesCommand(),
+		c.psCommand(), c.typesCommand(), c.eventsCommand(),
 		c.invocationsCommand(), c.stateCommand(), c.actorsCommand(),
-		c.remindersCommand(), c.doctorCommand(),
+		c.remindersCommand(), c.drainCommand(), c.purgeCommand(), c.doctorCommand(),
 		c.queueCommand(), c.meshCommand(), c.benchCommand(), c.versionCommand(),
 	)
 	return root

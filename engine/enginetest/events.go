@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -235,6 +236,25 @@ var events = []test{
 		n := w.Node()
 		w.tells(n.tail(0, engine.EventFilter{}), "epoch", "join node1", "send C/c.add", "retry C/c.add #1", "epoch", "join node2",
 			"begin C/c.add #2", "write C/c.add", "outcome C/c.add")
+	}},
+	{"up to a record", func(w *World) {
+		counterScripts(w)
+		n := w.Node()
+		n.Ask("C/c", "add", "")
+		s, err := n.Session().Operator().Stats(w.ctx)
+		if err != nil {
+			w.Fatal(err)
+		}
+		n.Ask("C/c", "add", "")
+		for _, f := range []engine.EventFilter{{Until: s.Last}, {Until: s.Last, Type: "none"}} {
+			t := n.tail(0, f)
+			if f.Type == "" {
+				w.tells(t, "epoch", "join node1", "send C/c.add", "write C/c.add", "outcome C/c.add")
+			}
+			if more, err := t.Next(w.ctx); !errors.Is(err, io.EOF) || t.At() < s.Last {
+				w.Errorf("behind %d it tells %s, %v, and is at %d", s.Last, telling(more), err, t.At())
+			}
+		}
 	}},
 	{"a record that never was", func(w *World) {
 		counterScripts(w)

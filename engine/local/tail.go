@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/queue"
@@ -91,6 +92,9 @@ func (t *tail) Next(ctx context.Context) ([]engine.Event, error) {
 			t.events = nil
 			return events, nil
 		}
+		if u := t.filter.Until; u != 0 && t.at >= u {
+			return nil, io.EOF
+		}
 		if err := t.more(ctx); err != nil {
 			return nil, err
 		}
@@ -130,7 +134,7 @@ func (t *tail) more(ctx context.Context) error {
 		return err
 	}
 	for range tailRecords {
-		if len(t.events) >= tailEvents {
+		if len(t.events) >= tailEvents || t.filter.Until != 0 && t.read >= t.filter.Until {
 			break
 		}
 		i, b, ok, err := t.log.TryNext()
@@ -158,6 +162,10 @@ func (t *tail) take(ctx context.Context, i queue.Index, b []byte, err error) err
 		return &engine.Error{Code: engine.ErrNotFound, Err: fmt.Errorf("the records behind %d are no longer kept: this tail was too slow", t.at)}
 	default:
 		return unavailable(err)
+	}
+	if u := t.filter.Until; u != 0 && engine.Position(i) > u {
+		t.read = u
+		return nil
 	}
 	if t.events, err = t.told.record(t.events, b, engine.Position(i)); err != nil {
 		return unavailable(err)

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -223,8 +224,8 @@ func (a *agent) tail(c *wire.Call, r *wire.Reply) error {
 	ctx, cancel := context.WithTimeout(a.ctx, time.Duration(c.Wait))
 	defer cancel()
 	r.Events, err = t.Next(ctx)
-	if ctx.Err() != nil && a.ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		err = nil
+	if errors.Is(err, io.EOF) || a.ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = nil // At says how far it is
 	}
 	r.At = t.At()
 	return err

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -50,6 +51,9 @@ func (t *tail) Next(ctx context.Context) ([]engine.Event, error) {
 		if events := t.next; len(events) > 0 {
 			t.next, t.at = nil, t.nextAt
 			return events, nil
+		}
+		if u := t.filter.Until; t.err == nil && u != 0 && t.at >= u {
+			t.err = io.EOF
 		}
 		if t.err != nil {
 			return nil, t.err

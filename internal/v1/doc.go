@@ -6,6 +6,7 @@
 //	/v1/invocations              list, one, outcome (a long poll), tree; cancel, answer, resume, skip
 //	/v1/invocations:cancel       all that a filter selects
 //	/v1/topics/{topic}           publish
+//	/v1/events                   what the application does, as it does it
 //	/v1/components, /v1/types, /v1/health/live, /v1/health/ready
 //	/v1/openapi.json, /metrics
 //

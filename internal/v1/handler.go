@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
@@ -55,7 +56,10 @@ type Config struct {
 	// Wait is how long a call without a Prefer header is waited for; default 1
 	// minute. MaxWait bounds what a client may ask for; default 10 minutes.
 	Wait, MaxWait time.Duration
-	Logger        *slog.Logger // default slog.Default()
+	// Heartbeat is how often a stream of events without any says that it lives;
+	// default 15 s.
+	Heartbeat time.Duration
+	Logger    *slog.Logger // default slog.Default()
 }
 
 func (c *Config) validate() error {
@@ -71,6 +75,9 @@ func (c *Config) validate() error {
 	if c.MaxWait <= 0 {
 		c.MaxWait = 10 * time.Minute
 	}
+	if c.Heartbeat <= 0 {
+		c.Heartbeat = 15 * time.Second
+	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -83,6 +90,8 @@ type Handler struct {
 	rt     Runtime
 	router router
 	states sync.Mutex // over writes of state that depend on what is there
+
+	streams atomic.Int32 // of events, open
 }
 
 // New makes a Handler.

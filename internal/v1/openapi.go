@@ -33,7 +33,10 @@ func describe(table []described) object {
 		},
 		"paths": paths,
 		"components": object{
-			"schemas":         object{"Problem": schemaOf(reflect.TypeFor[Problem](), 0)},
+			"schemas": object{
+				"Problem": schemaOf(reflect.TypeFor[Problem](), 0),
+				"Event":   schemaOf(reflect.TypeFor[Event](), 0),
+			},
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}},
 		},
 	}
@@ -58,7 +61,7 @@ func (r *described) describe() object {
 		status = http.StatusOK
 	}
 	if r.out != nil {
-		ok["content"] = content("application/json", r.out)
+		ok["content"] = content(r.out)
 	}
 	op := object{
 		"operationId": strings.ToLower(r.method) + strings.NewReplacer("/v1/", "-", "/", "-", "{", "", "}", "", ":", "-", ".", "-").Replace(r.path),
@@ -72,7 +75,7 @@ func (r *described) describe() object {
 		},
 	}
 	if r.in != nil {
-		op["requestBody"] = object{"content": content("application/json", r.in)}
+		op["requestBody"] = object{"content": content(r.in)}
 	}
 	return op
 }
@@ -81,6 +84,13 @@ func parameter(name, in string) object {
 	return object{"name": name, "in": in, "required": in == "path", "schema": object{"type": "string"}}
 }
 
-func content(media string, v any) object {
-	return object{media: object{"schema": schemaOf(reflect.TypeOf(v), 0)}}
+// content describes a body; of a stream, what the data of one event is.
+func content(v any) object {
+	if _, ok := v.(eventStream); ok {
+		return object{"text/event-stream": object{"schema": object{
+			"type": "string", "contentMediaType": "application/json",
+			"contentSchema": object{"$ref": "#/components/schemas/Event"},
+		}}}
+	}
+	return object{"application/json": object{"schema": schemaOf(reflect.TypeOf(v), 0)}}
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/pawl-go/pawl/engine"
-	"github.com/pawl-go/pawl/internal/topics"
 )
 
 // cancel serves POST /v1/invocations/{inv}/cancel: 200 when it has ended, 202
@@ -17,11 +16,8 @@ func (h *Handler) cancel(w http.ResponseWriter, r *http.Request) error {
 	if err := body(r, &in); err != nil {
 		return err
 	}
-	if in.Reason == "" {
-		in.Reason = "canceled by an operator"
-	}
 	return h.act(w, r, func(ctx context.Context, op engine.Operator, id engine.ID) error {
-		return op.Cancel(ctx, id, in.Reason, in.Force)
+		return op.Cancel(ctx, id, in.reason(), in.Force)
 	})
 }
 
@@ -31,19 +27,12 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
 	if err := body(r, &in); err != nil {
 		return err
 	}
-	var o engine.Outcome
-	switch {
-	case in.Error != nil && in.Value != nil:
-		return problem(CodeBadRequest, "either a value or an error")
-	case in.Error != nil:
-		o.Failure = &engine.Failure{
-			Kind: engine.FailureApp, Code: in.Error.Code, Message: in.Error.Message, Detail: in.Error.Detail,
-		}
-	default:
-		o.Value = in.Value
+	o, err := in.outcome()
+	if err != nil {
+		return err
 	}
 	return h.act(w, r, func(ctx context.Context, op engine.Operator, id engine.ID) error {
-		return op.Answer(ctx, id, &o)
+		return op.Answer(ctx, id, o)
 	})
 }
 
@@ -102,15 +91,8 @@ func (h *Handler) unpause(w http.ResponseWriter, r *http.Request) error {
 
 // purge serves DELETE /v1/actors/{type}/{id}.
 func (h *Handler) purge(w http.ResponseWriter, r *http.Request) error {
-	if err := h.rt.Session().Operator().Purge(r.Context(), actorOf(r)); err != nil {
+	if err := h.purgeOne(r.Context(), actorOf(r)); err != nil {
 		return refused(err)
-	}
-	list, err := topics.Of(h.rt).List(r.Context(), actorOf(r))
-	if err == nil && len(list) > 0 {
-		err = topics.Of(h.rt).UnsubscribeAll(r.Context(), actorOf(r))
-	}
-	if err != nil {
-		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -129,7 +111,7 @@ func (h *Handler) onActor(w http.ResponseWriter, r *http.Request,
 // refused makes a conflict of an operator's act that an engine refuses without
 // a code of its own: its object is in no state for it.
 func refused(err error) error {
-	if engine.CodeOf(err) != "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if _, ok := errors.AsType[*Problem](err); ok || engine.CodeOf(err) != "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return problem(CodeConflict, "%s", err)

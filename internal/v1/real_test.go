@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-go/pawl"
 	"github.com/pawl-go/pawl/internal/socket"
 	v1 "github.com/pawl-go/pawl/internal/v1"
+	"github.com/pawl-go/pawl/internal/v1/client"
 )
 
 // Box is an actor of the real application.
@@ -41,7 +42,18 @@ func (b *Box) Keep(ctx context.Context, s string) (pawl.None, error) {
 // to its socket, and wants a status.
 func boxes(t *testing.T) func(status int, method, path, body string, headers ...string) (string, http.Header) {
 	t.Helper()
-	dir := shortDir(t)
+	do, _ := boxesWithClient(t)
+	return do
+}
+
+// boxesWithClient gives a client beside.
+func boxesWithClient(t *testing.T) (func(status int, method, path, body string, headers ...string) (string, http.Header), *client.Client) {
+	t.Helper()
+	return boxesIn(t, shortDir(t))
+}
+
+func boxesIn(t *testing.T, dir string) (func(status int, method, path, body string, headers ...string) (string, http.Header), *client.Client) {
+	t.Helper()
 	app, err := pawl.Open(t.Context(), "local:"+dir+"?durability=process",
 		pawl.Config{App: "boxes", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -54,7 +66,12 @@ func boxes(t *testing.T) func(status int, method, path, body string, headers ...
 	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return socket.Dial(ctx, filepath.Join(dir, v1.SocketName))
 	}}
+	c, err := client.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
+		c.Close()
 		tr.CloseIdleConnections()
 		if err := app.Close(); err != nil {
 			t.Error(err)
@@ -80,7 +97,7 @@ func boxes(t *testing.T) func(status int, method, path, body string, headers ...
 			t.Errorf("%s %s: %d %s, want %d", method, path, resp.StatusCode, b, status)
 		}
 		return strings.TrimSpace(string(b)), resp.Header
-	}
+	}, c
 }
 
 func TestStateOverREST(t *testing.T) {

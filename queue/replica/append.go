@@ -43,11 +43,10 @@ func (q *Queue) AppendBatch(ctx context.Context, ps ...[]byte) (first queue.Inde
 		w = q.mu.appends.add(last)
 	}
 	q.mu.Unlock()
+	q.in.kick()
 	if w == nil {
-		q.in.kick()
 		return first, nil
 	}
-	q.driveAppends()
 	if err := q.await(ctx, &q.mu.appends, w); err != nil {
 		return first, &UncertainError{First: first, Last: last, Err: err}
 	}
@@ -96,7 +95,7 @@ func (q *Queue) note(r run) {
 
 // holds says whether the strategy may hold appends back.
 func (q *Queue) holds() bool {
-	return q.cfg.Replica.Acknowledge && q.bounded
+	return q.cfg.Replica.Acknowledge && q.cfg.Replica.Strategy.String() != core.Unbounded().String()
 }
 
 // Gap is the number of messages that a crash of the source could lose: those at

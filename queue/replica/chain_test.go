@@ -137,7 +137,7 @@ func TestReleasedUnderAStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newStream(q, 2)
-	s.seek(queue.NewIndex(2, 0), inner)
+	s.seek(queue.NewIndex(2, 0))
 	_, _, err = s.reader.TryNext(1)
 	q.tellReleased(s.inner, err)
 	s.leave()

@@ -2,14 +2,13 @@ package replica
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"sync"
 	"sync/atomic"
-	"syscall"
-	"time"
 
 	"github.com/pawl-go/pawl/queue/replica/core"
 	"github.com/pawl-go/pawl/queue/replica/wire"
@@ -27,7 +26,6 @@ type conn struct {
 	id   uint64
 	sock net.Conn // of TCP: closing it does not wait for a last word of TLS
 	raw  net.Conn
-	now  syscall.RawConn // of a raw that can write without waiting; nil: it cannot
 	r    *wire.Reader
 
 	queues  []*Queue          // by their number in the peer's frames; nil: not here
@@ -39,19 +37,9 @@ type conn struct {
 	heard      *atomic.Bool
 	delivering atomic.Bool
 
-	// Of push; whoever writes has them.
-	pushed  []byte
-	taken   int // of pushed
-	pushNow func(fd uintptr) bool
-
 	out struct {
 		sync.Mutex
 		frames  []*frame
-		spare   []*frame // memory for the next frames; nil while somebody writes
-		rest    []byte   // of what was begun to be written: it goes before frames
-		writing bool     // somebody is
-		lazy    *time.Timer
-		idle    bool // lazy has been set, and has not gone off
 		bytes   int
 		answers int // bytes of answers since frames were taken last
 		closed  bool
@@ -68,12 +56,6 @@ func newConn(h *Host, m *meeting) *conn {
 		numbers: map[*Queue]uint16{}, kick: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	c.out.room = sync.NewCond(&c.out)
-	c.out.lazy = time.AfterFunc(time.Hour, c.late)
-	c.out.lazy.Stop()
-	c.pushNow = c.pushOn
-	if s, ok := m.raw.(syscall.Conn); ok {
-		c.now, _ = s.SyscallConn() // without it the writer writes everything
-	}
 	for k, name := range m.mine.Queues {
 		c.numbers[h.queues[name]] = uint16(k)
 	}
@@ -99,57 +81,16 @@ func (c *conn) shared(do func(*Queue)) {
 // send hands a frame to the writer; it does not wait. On a connection that is gone
 // the frame is dropped.
 func (c *conn) send(f *frame) {
-	c.add(f)
-	c.kickWriter()
-}
-
-// add is send, but wakes nobody: push or kickWriter must follow.
-func (c *conn) add(f *frame) {
 	c.out.Lock()
 	if !c.out.closed {
 		c.out.frames = append(c.out.frames, f)
 		c.out.bytes += len(f.b)
 	}
 	c.out.Unlock()
-}
-
-// lazyDelay is how long a frame waits that had better go with the next one.
-const lazyDelay = 250 * time.Microsecond
-
-// addLazily is send for a frame that may wait for another one to go with, for a while.
-func (c *conn) addLazily(f *frame) {
-	c.add(f)
-	c.out.Lock()
-	defer c.out.Unlock()
-	if !c.out.idle && !c.out.closed {
-		c.out.idle = true
-		c.out.lazy.Reset(lazyDelay)
-	}
-}
-
-// late ends that wait.
-func (c *conn) late() {
-	c.out.Lock()
-	c.out.idle = false
-	waits := len(c.out.frames) > 0
-	c.out.Unlock()
-	if waits {
-		c.kickWriter()
-	}
-}
-
-func (c *conn) kickWriter() {
 	select {
 	case c.kick <- struct{}{}:
 	default:
 	}
-}
-
-// hasRoom says whether awaitRoom would not wait.
-func (c *conn) hasRoom() bool {
-	c.out.Lock()
-	defer c.out.Unlock()
-	return c.out.bytes <= outboxBytes && !c.out.closed
 }
 
 // awaitRoom waits until little enough is waiting to be written; false when the
@@ -169,12 +110,50 @@ func (c *conn) close() {
 	closed := c.out.closed
 	c.out.closed = true
 	c.out.frames = nil
-	c.out.lazy.Stop()
 	c.out.room.Broadcast()
 	c.out.Unlock()
 	if !closed {
 		close(c.done)
 		_ = c.sock.Close()
+	}
+}
+
+// write writes what is waiting, all of it at a time, until the connection ends.
+func (c *conn) write() {
+	_, encrypted := c.raw.(*tls.Conn)
+	var spare []*frame
+	var list [][]byte
+	for {
+		select {
+		case <-c.kick:
+		case <-c.done:
+			return
+		}
+		c.out.Lock()
+		frames, n := c.out.frames, c.out.bytes
+		c.out.frames, c.out.answers = spare[:0], 0
+		c.out.Unlock()
+		list = list[:0]
+		for _, f := range frames {
+			list = append(list, f.b)
+		}
+		if encrypted && len(list) > 1 { // a record for each frame would be many
+			list = append(list[:0], bytes.Join(list, nil))
+		}
+		out := net.Buffers(list)
+		if _, err := out.WriteTo(c.raw); err != nil {
+			c.h.ended(c, err)
+			return
+		}
+		for _, f := range frames {
+			f.done()
+		}
+		clear(frames)
+		spare = frames
+		c.out.Lock()
+		c.out.bytes -= n
+		c.out.room.Broadcast()
+		c.out.Unlock()
 	}
 }
 
@@ -223,9 +202,7 @@ func (c *conn) take(f wire.Frame) error {
 		return err
 	}
 	c.delivering.Store(true)
-	if alone := q.in.add(e); !alone || !e.quick() || !q.tryDrive() {
-		q.in.kick()
-	}
+	q.in.put(e)
 	c.delivering.Store(false)
 	c.heard.Store(true)
 	return nil

@@ -23,12 +23,10 @@
 //	  │                                  │
 //	  └── read ◄── connection ◄── write ◄┘    one connection for each pair of hosts
 //
-// Each queue has a goroutine, run, that drives its core; who would only wait for it
-// drives the core instead: an append that is held back, the reader of a connection with
-// a small update or an acknowledgement. An update on the wire holds blocks as they lie
-// in the files of the source; a sink proves every byte of one before it applies it,
-// whole or not at all. All that waits to be written to a connection goes out in one
-// call.
+// Each queue has one goroutine, run, that owns its core. An update on the wire holds
+// blocks as they lie in the files of the source; a sink proves every byte of one
+// before it applies it, whole or not at all. All that waits to be written to a
+// connection goes out in one call.
 //
 // How the whole set stands (Overview) a host asks the others on the same connections.
 //

@@ -36,7 +36,7 @@ func (q *Queue) do(e core.Effect, pieces []piece) core.Event {
 	case core.AskSum:
 		q.sums.put(sumJob{ask: e})
 	case core.Stream:
-		q.mu.driving.due = append(q.mu.driving.due, e)
+		q.streams[e.Peer].jobs.put(e)
 	case core.Counted:
 		q.mu.counted, q.mu.released = e.Counted, e.Released
 		q.broadcast()
@@ -72,12 +72,7 @@ func (q *Queue) send(e core.Send) {
 		q.event(Event{Kind: core.NoticeProtocol, Peer: e.Peer, Text: "a message cannot be sent", Err: err})
 		return
 	}
-	if e.Msg.Type == core.MsgUpdate { // of what counts: the next entries say it as well
-		c.addLazily(f)
-		return
-	}
-	c.add(f)
-	q.mu.driving.touch(c)
+	c.send(f)
 }
 
 // answer turns the result of a change of the queue into the core's next event. A

@@ -41,15 +41,8 @@ func newInbox() *inbox {
 	return b
 }
 
-// put adds an event, and wakes the goroutine of the queue; one that counts bytes waits
-// for room.
+// put adds an event; one that counts bytes waits for room.
 func (b *inbox) put(e envelope) {
-	b.add(e)
-	b.kick()
-}
-
-// add is put, but wakes nobody. It says whether nothing else is there.
-func (b *inbox) add(e envelope) (alone bool) {
 	b.mu.Lock()
 	for e.bytes > 0 && b.mu.bytes > inboxBytes && !b.mu.closed {
 		b.mu.room.Wait()
@@ -58,9 +51,8 @@ func (b *inbox) add(e envelope) (alone bool) {
 		b.mu.list = append(b.mu.list, e)
 		b.mu.bytes += e.bytes
 	}
-	alone = len(b.mu.list) == 1
 	b.mu.Unlock()
-	return alone
+	b.kick()
 }
 
 func (b *inbox) kick() {

@@ -17,16 +17,15 @@ func compare(a, b string) int { return cmp.Compare(a, b) }
 
 // Queue is a replicated queue at this host. All methods may be called concurrently.
 //
-// Whoever holds mu drives the core: takes the events from the inbox, a whole batch at
-// a time, and carries out what the core wants. That is the goroutine run, or one that
-// would only wait for it (see drive). What takes long has goroutines of its own, which
-// answer through the inbox: keep (the file of promises), flush, sum (checksums and
-// retention), and one stream for each peer.
+// One goroutine, run, owns the core: it takes the events from the inbox, a whole
+// batch at a time, and carries out what the core wants. What takes long has
+// goroutines of its own, which answer through the inbox: keep (the file of
+// promises), flush, sum (checksums and retention), and one stream for each peer.
 //
 // Invariants:
 //
 //  1. The core hears of every entry that was appended here before it hears of
-//     anything that happened later: appends are noted under mu, and who drives tells
+//     anything that happened later: appends are noted under mu, and run tells
 //     what was noted first.
 //  2. What is in the queue was either told to the core or is noted in fresh.
 //  3. The queue is barred unless the core has said Unlocked, and not Locked since.
@@ -35,8 +34,6 @@ type Queue struct {
 	cfg  QueueConfig
 	in   *inbox
 	dir  queue.Dir
-	// bounded: the strategy is not Unbounded.
-	bounded bool
 
 	promises promises
 	chain    chain
@@ -76,7 +73,6 @@ type Queue struct {
 		changed  chan struct{}
 		closing  bool
 		fail     error // why nothing goes on
-		driving  driving
 	}
 	started   bool
 	unsummed  string          // what sum has complained of last
@@ -115,7 +111,6 @@ func openQueue(h *Host, cfg QueueConfig) (*Queue, error) {
 		promises: promises{dir: dir, host: h.cfg.Self, boot: h.cfg.BootID()}, closed: make(chan struct{}), opened: time.Now(),
 	}
 	q.chain.dir = dir
-	q.bounded = cfg.Replica.Strategy.String() != core.Unbounded().String()
 	q.keeper.init()
 	q.flusher.init()
 	q.sums.init()
@@ -238,6 +233,79 @@ func (q *Queue) Dir() string { return q.cfg.Dir }
 
 // deliver hands the core an event.
 func (q *Queue) deliver(ev core.Event) { q.in.put(envelope{event: ev}) }
+
+// run owns the core.
+func (q *Queue) run() {
+	interval := min(q.cfg.Replica.HeartbeatInterval, q.cfg.Replica.LeaseTimeout)
+	t := time.NewTicker(interval / 4)
+	defer t.Stop()
+	var spare []envelope
+	for {
+		select {
+		case <-q.in.kicked:
+		case <-t.C:
+			q.in.put(envelope{event: core.Tick{Now: time.Now()}})
+		case <-q.quit.Done():
+			return
+		}
+		list := q.in.take(spare)
+		if !q.take(list) {
+			return
+		}
+		clear(list)
+		spare = list
+	}
+}
+
+// take deals with a batch of events; false when the replica has ended.
+func (q *Queue) take(list []envelope) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.tellFresh()
+	for _, e := range list {
+		if q.mu.fail != nil {
+			break
+		}
+		if e.conn != nil {
+			e.conn.send(e.frame)
+		}
+		switch e.event.(type) {
+		case core.Flushed:
+			q.step(core.Flushed{Through: q.mu.q.Durable()}, nil)
+		case core.Tick:
+			q.step(e.event, nil)
+			q.tended()
+		default:
+			if e.life == 0 || e.life == q.mu.life {
+				q.step(e.event, e.pieces)
+			}
+		}
+		giveBody(e.body)
+	}
+	q.publish()
+	return q.mu.fail == nil
+}
+
+// tellFresh tells the core what was appended. mu is held.
+func (q *Queue) tellFresh() {
+	for _, r := range q.mu.fresh {
+		q.step(core.Appended{First: r.first, Last: r.last, Bytes: r.bytes}, nil)
+	}
+	q.mu.fresh = q.mu.fresh[:0]
+}
+
+// step gives the core an event, and the answers to what it wants. mu is held.
+func (q *Queue) step(ev core.Event, pieces []piece) {
+	for ev != nil && q.mu.fail == nil {
+		effects := q.mu.core.Step(ev)
+		ev = nil
+		for _, e := range effects {
+			if answer := q.do(e, pieces); answer != nil {
+				ev = answer
+			}
+		}
+	}
+}
 
 // tended does what is done at a steady pace. mu is held.
 func (q *Queue) tended() {

@@ -4,24 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
 )
 
-// stream sends entries to one host. Its goroutine reads them from wherever they are;
-// the last few are sent by whoever drives the core (see now).
+// stream sends entries to one host: it belongs to the goroutine of run.
 type stream struct {
 	q    *Queue
 	peer HostID
 	jobs jobs[core.Stream]
 
-	sync.Mutex                    // guards what follows
-	reader     *queue.BlockReader // nil: there is none
-	inner      *queue.Queue       // of the reader
-	at         queue.Index        // the last entry that it has read
-	head       queue.CycleHead    // of the cycle that it is in
+	reader *queue.BlockReader // nil: there is none
+	inner  *queue.Queue       // of the reader
+	at     queue.Index        // the last entry that it has read
+	head   queue.CycleHead    // of the cycle that it is in
 }
 
 func newStream(q *Queue, peer HostID) *stream {
@@ -45,13 +42,6 @@ func (s *stream) run() {
 }
 
 func (s *stream) leave() {
-	s.Lock()
-	defer s.Unlock()
-	s.drop()
-}
-
-// drop closes the reader. The stream is locked.
-func (s *stream) drop() {
 	if s.reader != nil {
 		s.reader.Close()
 		s.reader = nil
@@ -63,60 +53,25 @@ func (s *stream) serve(job core.Stream) {
 	if c == nil || !c.awaitRoom() {
 		return // the core hears that the connection is gone
 	}
-	inner := s.q.inner()
-	s.Lock()
-	f, done, err := s.update(c, job, inner)
-	s.Unlock()
+	f := newFrame()
+	through, sum, err := s.update(c, job, f)
 	if err != nil {
-		s.q.tellReleased(inner, err)
+		f.done()
+		s.leave()
+		s.q.tellReleased(s.inner, err)
 		s.q.deliver(core.StreamFailed{Peer: job.Peer, Stream: job.Stream, Err: err})
 		return
 	}
-	s.q.in.put(envelope{event: done, conn: c, frame: f})
-}
-
-// nowEntries is how many entries are sent by whoever drives the core: few enough that
-// nobody notices.
-const nowEntries = 64
-
-// now sends what a job asks for at once, if that is little, lies where the stream
-// stands, and need not wait. Queue.mu is held, so nothing is appended meanwhile.
-func (s *stream) now(job core.Stream, inner *queue.Queue) (done core.Streamed, ok bool) {
-	if job.Through-job.Prev > nowEntries || !s.TryLock() {
-		return done, false
-	}
-	defer s.Unlock()
-	stands := s.reader != nil && s.inner == inner && s.at == job.Prev
-	c := s.q.host.connTo(job.Peer, job.Conn)
-	if !stands || c == nil || !c.hasRoom() {
-		return done, false
-	}
-	f, done, err := s.update(c, job, inner)
-	if err != nil {
-		return done, false // it is tried again, and reported, where that may take its time
-	}
-	c.add(f)
-	s.q.mu.driving.touch(c)
-	return done, true
-}
-
-// update makes the next update. The stream is locked.
-func (s *stream) update(c *conn, job core.Stream, inner *queue.Queue) (*frame, core.Streamed, error) {
-	s.seek(job.Prev, inner)
-	f := newFrame()
-	through, sum, err := s.fill(f, c.numbers[s.q], job)
-	if err != nil {
-		f.done()
-		s.drop()
-		return nil, core.Streamed{}, err
-	}
 	s.at = through
-	return f, core.Streamed{Peer: job.Peer, Stream: job.Stream, Through: through, Sum: sum}, nil
+	s.q.in.put(envelope{
+		event: core.Streamed{Peer: job.Peer, Stream: job.Stream, Through: through, Sum: sum}, conn: c, frame: f,
+	})
 }
 
-// fill makes f the next update. It may go on behind what the core has asked for:
-// whoever drives the core tells it of all that was appended before this.
-func (s *stream) fill(f *frame, number uint16, job core.Stream) (through queue.Index, sum uint64, err error) {
+// update makes f the next update. It may go on behind what the core has asked for:
+// run tells the core of all that was appended before it tells of this.
+func (s *stream) update(c *conn, job core.Stream, f *frame) (through queue.Index, sum uint64, err error) {
+	s.seek(job.Prev)
 	var pieces []piece
 	for {
 		s.reader.ReadInto(f.room(job.MaxBytes))
@@ -150,17 +105,18 @@ func (s *stream) fill(f *frame, number uint16, job core.Stream) (through queue.I
 		if err != nil {
 			return 0, 0, err
 		}
-		return through, sum, f.update(number, job.UpdateTo(job.Prev, sum), append(pieces, p))
+		return through, sum, f.update(c.numbers[s.q], job.UpdateTo(job.Prev, sum), append(pieces, p))
 	}
 }
 
 // seek puts the reader behind an entry, where it is already unless the stream is
 // new.
-func (s *stream) seek(prev queue.Index, inner *queue.Queue) {
+func (s *stream) seek(prev queue.Index) {
+	inner := s.q.inner()
 	if s.reader != nil && s.inner == inner && s.at == prev {
 		return
 	}
-	s.drop()
+	s.leave()
 	place := queue.Place{}
 	if prev != 0 {
 		place.Index = prev + 1

@@ -92,23 +92,9 @@ func (t *Target) path(verb string) string {
 // do sends a request and reads the whole answer. An answer of 400 and above is
 // a *v1.Problem.
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, []byte, error) {
-	if len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	resp, err := c.send(ctx, method, path, query, header, body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make request: %w", err)
-	}
-	maps.Copy(r.Header, header)
-	if c.Token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.Token)
-	}
-	if len(body) > 0 && r.Header.Get("Content-Type") == "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := c.http.Do(r)
-	if err != nil {
-		return nil, nil, c.lost(ctx, err)
+		return nil, nil, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
@@ -119,6 +105,29 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		return resp, b, problemIn(resp, b)
 	}
 	return resp, b, nil
+}
+
+// send sends a request. The body of the answer is the caller's to close.
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	maps.Copy(r.Header, header)
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	if len(body) > 0 && r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return nil, c.lost(ctx, err)
+	}
+	return resp, nil
 }
 
 // lost tells a connection that never came about from one that broke with the

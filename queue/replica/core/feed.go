@@ -256,7 +256,7 @@ func (r *Replica) pump(p *peer) {
 		}
 		f.counted = r.counted
 		r.send(p, &Message{
-			Type: MsgUpdate, Epoch: f.epoch, Stream: f.stream, Index: f.sent, Sum: f.sum, Counted: r.counted, Want: handover,
+			Type: MsgUpdate, Epoch: f.epoch, Stream: f.stream, Index: f.sent, Sum: f.sum, Counted: r.counted, Want: want,
 		})
 	}
 }
