@@ -117,7 +117,7 @@ func TestBrokenConnections(t *testing.T) {
 
 // TestSlowClient: a request that dribbles in holds up nobody.
 func TestSlowClient(t *testing.T) {
-	l, err := v1.ListenTCP(t.Context(), "127.0.0.1:0", false)
+	l, err := v1.ListenTCP(t.Context(), "127.0.0.1:0", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
