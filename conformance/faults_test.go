@@ -20,6 +20,7 @@ type town struct {
 	t      *testing.T
 	w      *rig.Witness
 	data   string
+	url    string // of the engine
 	trace  string
 	server *rig.Process
 	pairs  []*rig.Process
@@ -34,6 +35,7 @@ func newTown(t *testing.T) *town {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(data) })
 	n := &town{t: t, w: rig.NewWitness(t), data: filepath.Join(data, "d"), trace: filepath.Join(t.TempDir(), "trace")}
+	n.url = "pawl:" + n.data
 	n.serve()
 	return n
 }
@@ -57,7 +59,7 @@ func (n *town) pair(name, types string, flags ...string) (*rig.Process, rig.App)
 // run starts a pair of an application of js.
 func (n *town) run(name, script string, flags ...string) (*rig.Process, rig.App) {
 	n.t.Helper()
-	args := append([]string{"run", "--app", "conformance", "--engine", "pawl:" + n.data}, flags...)
+	args := append([]string{"run", "--app", "conformance", "--engine", n.url}, flags...)
 	p := rig.Start(n.t, name, []string{n.w.Env()}, rig.Pawl(n.t), append(args, "--", "node", filepath.Join(jsDir(n.t), script))...)
 	n.pairs = append(n.pairs, p)
 	return p, p.Ready()
@@ -97,10 +99,11 @@ func promise(t *testing.T, app rig.App, path, body string) (id string) {
 func texts(notes []json.RawMessage) string { return fmt.Sprintf("%s", notes) }
 
 // TestServerIsKilled: kill -9 of the server, with applications in three processes that
-// are in the middle of everything. They end with it, and when all are back, everything
-// that was acknowledged goes on.
+// are in the middle of everything. They do not wait for it and end, and when all are
+// back, everything that was acknowledged goes on.
 func TestServerIsKilled(t *testing.T) {
 	n := newTown(t)
+	n.url += "?rejoin=0s"
 	one, _ := n.pair("one", "Slow,Tail")
 	two, _ := n.pair("two", "Slow,Tail,Counter,Clock")
 	three, front := n.pair("three", "Echo")

@@ -67,6 +67,7 @@ func (l *link) sayGoodbye(ctx context.Context) error {
 		b.b = wire.AppendEmpty(b.b[:0], wire.Fin)
 		s.pushAlways(b, false)
 	}
+	l.say(wire.AppendHeartbeat(nil, l.received())) // the last: the peer counts the rest as lost
 	l.say(wire.AppendEmpty(nil, wire.Goodbye))
 	select {
 	case <-l.bye:

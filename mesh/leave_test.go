@@ -7,7 +7,58 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/mesh"
+	"github.com/pawl-go/pawl/mesh/meshtest"
 )
+
+// What has arrived when a node leaves is not counted as lost, on either side, whichever
+// of them had dialled.
+func TestLeaveLosesNothing(t *testing.T) {
+	configure := func(cfg *mesh.Config) {
+		messages(cfg)
+		cfg.Timing.Heartbeat, cfg.Timing.Silence = time.Minute, time.Hour // no acknowledgement on the way
+	}
+	for _, leaves := range []string{"a", "b"} {
+		t.Run(leaves, func(t *testing.T) {
+			t.Run("simulated", func(t *testing.T) {
+				meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
+					c.Configure = configure
+					leaveLosesNothing(t, c, leaves)
+				})
+			})
+			t.Run("sockets", func(t *testing.T) { leaveLosesNothing(t, newSockets(t, configure), leaves) })
+		})
+	}
+}
+
+func leaveLosesNothing(t *testing.T, c cluster, leaves string) {
+	nodes := []*mesh.Node{c.Start("a"), c.Start("b")}
+	c.WaitForMembers(2)
+	const count = 100
+	for i, n := range nodes {
+		other := nodes[1-i]
+		spawn(t, other, "sink", ignore[number])
+		to := mesh.At(n, mesh.Address[number]{Node: other.ID(), Name: "sink"})
+		for range count {
+			if err := to.Cast(t.Context(), number{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, n := range nodes {
+		if !eventually(c, func() bool { return n.Counters().Handled == count }) {
+			t.Fatalf("%s: %+v", n.ID(), n.Counters())
+		}
+	}
+	c.Leave(leaves)
+	for _, n := range nodes {
+		if n.ID() != leaves && !eventually(c, func() bool { return len(n.Members()) == 1 }) {
+			t.Errorf("%s still has members: %v", n.ID(), n.Members())
+		}
+		if k := n.Counters(); k.Sent != count || k.Dropped[mesh.ReasonLost] != 0 {
+			t.Errorf("%s: %+v", n.ID(), k)
+		}
+	}
+}
 
 // A node leaves whose actors are watched by great numbers: each monitor is told how its
 // actor ended, before the goodbye ends the link that it is told by.

@@ -252,12 +252,14 @@ func (l *link) checkGoodbye() {
 		return
 	}
 	l.byeSaid = true
-	l.say(wire.AppendEmpty(nil, wire.GoodbyeOK))
 	l.work.Go(l.partWith)
 }
 
-// partWith takes a peer out that has said goodbye, once our answer is on its way.
+// partWith takes a peer out that has said goodbye, once our answer is on its way: what
+// has arrived, of all that it will ever send, so that it counts none of it as lost.
 func (l *link) partWith() {
+	l.say(wire.AppendHeartbeat(nil, l.received()))
+	l.say(wire.AppendEmpty(nil, wire.GoodbyeOK))
 	if err := l.control.awaitDrained(l.ctx); err != nil {
 		l.node.log.Debug("the peer has left without our answer", "peer", l.peer.id, "err", err)
 	}

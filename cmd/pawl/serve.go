@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -122,14 +121,11 @@ func (s *serveCLI) listenTCP(ctx context.Context, token string) (net.Listener, e
 	if s.listen == "" {
 		return nil, nil
 	}
-	l, err := v1.ListenTCP(ctx, s.listen, token != "" || s.clients != "")
+	l, err := v1.ListenTCP(ctx, s.listen, token, cfg)
 	if err != nil {
 		return nil, &failure{exit: v1.ExitFailed, text: "--listen: " + err.Error()}
 	}
-	if cfg == nil {
-		return l, nil
-	}
-	return tls.NewListener(l, cfg), nil
+	return l, nil
 }
 
 // open opens the embedded engine.

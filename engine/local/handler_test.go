@@ -218,7 +218,7 @@ func (w *world) recover(before string) {
 	if after := e.dump(); before != "" && after != before {
 		w.tb.Fatalf("brought back:\n%s\nwas there:\n%s", after, before)
 	}
-	if err := e.run(); err != nil {
+	if err := e.run(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}
 	running.Lock()

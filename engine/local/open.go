@@ -154,7 +154,7 @@ func openEngine(ctx context.Context, s *settings) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.run(); err != nil {
+	if err := e.run(ctx); err != nil {
 		return nil, errors.Join(err, e.letGo())
 	}
 	return e, nil
@@ -242,8 +242,9 @@ func (e *Engine) recover(ctx context.Context) (err error) {
 	return e.replay(marker)
 }
 
-// run begins a new epoch: from here on components can join.
-func (e *Engine) run() error {
+// run begins a new epoch: from here on components can join. A source that nobody hears
+// waits for the epoch to count, for as long as ctx.
+func (e *Engine) run(ctx context.Context) error {
 	if e.trace != nil {
 		e.traceOpen()
 	}
@@ -251,7 +252,7 @@ func (e *Engine) run() error {
 	if err != nil {
 		return err
 	}
-	if err := e.commit(at); err != nil {
+	if err := e.commitWithin(ctx, at); err != nil {
 		return err
 	}
 	if e.copied != nil {

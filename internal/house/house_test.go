@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"internal/socket":   {},
 	"internal/tlsfiles": {"internal/tlsfiles/..."},
 	"internal/topics":   {"engine", "internal/runtime"},
-	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/socket", "internal/topics", "internal/v1/..."},
+	"internal/v1":       {"engine", "engine/chain", "internal/runtime", "internal/socket", "internal/tlsfiles", "internal/topics", "internal/v1/..."},
 	"sidecar":           {"engine", "internal/ports", "internal/runtime", "internal/topics", "internal/v1", "sidecar/..."},
 	"spec":              {"spec/..."},
 	"spec/check":        {"engine/trace", "spec"},

@@ -80,6 +80,24 @@ func TestBrokenConnections(t *testing.T) {
 		_, _ = io.WriteString(c, text)
 		_ = c.Close()
 	}
+	// One that closes its half within the body is told.
+	half, err := socket.Dial(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer half.Close()
+	_, _ = io.WriteString(half, "PUT /v1/actors/Account/a/state/n HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n12")
+	if err := half.(*net.UnixConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	told, err := http.ReadResponse(bufio.NewReader(half), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := io.ReadAll(told.Body); told.StatusCode != 400 || !strings.Contains(string(text), "broke off after 2 bytes") {
+		t.Errorf("half a body: %s %s", told.Status, text)
+	}
+	told.Body.Close()
 	// One that closes its half after the request still gets its answer.
 	c, err := socket.Dial(t.Context(), path)
 	if err != nil {
@@ -99,7 +117,7 @@ func TestBrokenConnections(t *testing.T) {
 
 // TestSlowClient: a request that dribbles in holds up nobody.
 func TestSlowClient(t *testing.T) {
-	l, err := v1.ListenTCP(t.Context(), "127.0.0.1:0", false)
+	l, err := v1.ListenTCP(t.Context(), "127.0.0.1:0", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -188,7 +187,7 @@ func (h *Handler) methodOf(kind, method string) (*engine.Method, error) {
 }
 
 func (h *Handler) callOf(r *http.Request) (runtime.Call, error) {
-	in, err := io.ReadAll(r.Body)
+	in, err := received(r)
 	if err != nil {
 		return runtime.Call{}, err
 	}

@@ -29,7 +29,7 @@
 // A write of state drops the cells cached in a live instance. If-Match compares
 // with what is recorded; a method that runs meanwhile may still come between.
 //
-// [Handler] is the face over a [Runtime]; [Server] serves it; [Protect] asks for a
-// token, without which [ListenTCP] keeps to loopback; [ServeShared]
+// [Handler] is the face over a [Runtime]; [Server] serves it; [ListenTCP] keeps to
+// loopback unless there is mutual TLS or a token, for which [Protect] asks; [ServeShared]
 // serves at the socket in a data directory. Package client is the other end.
 package v1

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -101,7 +103,7 @@ func New(cfg Config) (*Handler, error) {
 	}
 	h := &Handler{cfg: cfg, rt: cfg.Runtime}
 	for _, r := range h.table() {
-		h.router.handle(r.method, r.path, r.serve)
+		h.router.handle(&r)
 	}
 	return h, nil
 }
@@ -187,17 +189,38 @@ func (h *Handler) settle(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// body reads a JSON body into v. An empty one leaves v as it is.
-func body(r *http.Request, v any) error {
+// received reads the whole body. One that does not arrive, or not in time, is its
+// client's fault: a bad request, and not an error of ours.
+func received(r *http.Request) ([]byte, error) {
 	b, err := io.ReadAll(r.Body)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || err == nil {
+		return b, err
+	}
+	p := problem(CodeBadRequest, "the body broke off after %d bytes: %s", len(b), err)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		p.Status = http.StatusRequestTimeout
+		p.Detail = fmt.Sprintf("the request did not arrive in time, only %d bytes of its body; a request may take %v", len(b), readTimeout)
+	}
+	return nil, p
+}
+
+// body reads a JSON body into v. An empty one leaves v as it is. A field that v
+// does not have is a problem: a misspelt one would be left out in silence.
+func body(r *http.Request, v any) error {
+	b, err := received(r)
 	if err != nil {
 		return err
 	}
 	if len(b) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(b, v); err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
 		return problem(CodeBadRequest, "the body: %s", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return problem(CodeBadRequest, "the body: something follows the JSON value")
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func (h *Handler) actOn(ctx context.Context, op engine.Operator, text string, in
 		return "", problem(engine.ErrNotFound, "%s is not an invocation id", text)
 	}
 	if err := b.do(ctx, op, id, in); err != nil {
-		return "", err
+		return "", h.unfit(ctx, id, err)
 	}
 	info, err := op.Invocation(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {

@@ -58,7 +58,7 @@ func (h *Handler) act(w http.ResponseWriter, r *http.Request, do func(context.Co
 	}
 	op := h.rt.Session().Operator()
 	if err := do(r.Context(), op, id); err != nil {
-		return h.gone(id, refused(err))
+		return h.unfit(r.Context(), id, err)
 	}
 	in, err := op.Invocation(r.Context(), id)
 	if errors.Is(err, engine.ErrNotFound) { // skipped, or dropped at once
@@ -77,6 +77,21 @@ func (h *Handler) act(w http.ResponseWriter, r *http.Request, do func(context.Co
 		status = http.StatusAccepted
 	}
 	return respond(w, status, out)
+}
+
+// unfit tells an invocation that is in no state for an act, a conflict, from one
+// that is not there: engines do not.
+func (h *Handler) unfit(ctx context.Context, id engine.ID, err error) error {
+	if !errors.Is(err, engine.ErrNotFound) {
+		return refused(err)
+	}
+	in, lookup := h.rt.Session().Operator().Invocation(ctx, id)
+	if lookup != nil {
+		return h.gone(id, err)
+	}
+	p := problem(CodeConflict, "it is %s: %s", in.Status, problemOf(err).Detail)
+	p.Invocation = id.String()
+	return p
 }
 
 // pause serves POST /v1/actors/{type}/{id}/pause.

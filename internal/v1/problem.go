@@ -167,6 +167,7 @@ func problemOf(err error) *Problem {
 	}
 	p := problem(code, "%s", "")
 	p.Invocation, p.Actor, p.Method = e.Invocation, e.Actor, e.Method
+	p.Detail = e.Error()
 	if e.Err != nil {
 		p.Detail = e.Err.Error()
 	}

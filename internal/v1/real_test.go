@@ -39,7 +39,7 @@ func (b *Box) Keep(ctx context.Context, s string) (pawl.None, error) {
 }
 
 // boxes starts an application on the local engine; what it returns sends a request
-// to its socket, and wants a status.
+// to its socket, and wants a status; 0: any.
 func boxes(t *testing.T) func(status int, method, path, body string, headers ...string) (string, http.Header) {
 	t.Helper()
 	do, _ := boxesWithClient(t)
@@ -93,7 +93,7 @@ func boxesIn(t *testing.T, dir string) (func(status int, method, path, body stri
 		}
 		defer resp.Body.Close()
 		b, _ := io.ReadAll(resp.Body)
-		if resp.StatusCode != status {
+		if status != 0 && resp.StatusCode != status {
 			t.Errorf("%s %s: %d %s, want %d", method, path, resp.StatusCode, b, status)
 		}
 		return strings.TrimSpace(string(b)), resp.Header
@@ -229,7 +229,7 @@ func TestOpenAPI(t *testing.T) {
 	seen := map[string]bool{}
 	for path, ops := range d.Paths {
 		for method, op := range ops {
-			if op.Summary == "" || len(op.Responses) != 2 || seen[op.OperationID] {
+			if op.Summary == "" || op.Responses["default"] == nil || len(op.Responses) < 2 || seen[op.OperationID] {
 				t.Errorf("%s %s is described as %+v", method, path, op)
 			}
 			seen[op.OperationID] = true

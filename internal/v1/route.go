@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +17,7 @@ type serve func(http.ResponseWriter, *http.Request) error
 type route struct {
 	method   string
 	segments []string // "{name}" stands for any segment
+	query    []string // the names of its parameters; anyQuery: whatever is sent
 	serve    serve
 }
 
@@ -24,12 +26,13 @@ type route struct {
 // empty segments, and does not match a segment that is a slash.)
 type router struct{ routes []route }
 
-func (rt *router) handle(method, pattern string, s serve) {
-	rt.routes = append(rt.routes, route{method, strings.Split(pattern, "/")[1:], s})
+func (rt *router) handle(d *described) {
+	rt.routes = append(rt.routes, route{d.method, strings.Split(d.path, "/")[1:], strings.Fields(d.query), d.serve})
 }
 
 // find gives who serves r and sets its path values, or a problem and the
-// methods that the path takes.
+// methods that the path takes. A parameter that the route does not know is a
+// problem: a misspelt filter would select all.
 func (rt *router) find(r *http.Request) (s serve, allow string, err error) {
 	path := r.URL.EscapedPath()
 	segments := strings.Split(path, "/")[1:]
@@ -46,7 +49,7 @@ func (rt *router) find(r *http.Request) (s serve, allow string, err error) {
 		}
 		if route.method == r.Method || route.method == http.MethodGet && r.Method == http.MethodHead {
 			route.bind(r, segments)
-			return route.serve, "", nil
+			return route.serve, "", route.understands(r.URL)
 		}
 		methods = append(methods, route.method)
 	}
@@ -80,4 +83,35 @@ func (r *route) bind(req *http.Request, segments []string) {
 			req.SetPathValue(req.Pattern, segments[i])
 		}
 	}
+}
+
+// anyQuery, in the table, lets any query through, for who probes or scrapes with
+// parameters of its own.
+const anyQuery = "*"
+
+// understands refuses a query that does not parse or names what r does not take.
+func (r *route) understands(u *url.URL) error {
+	if u.RawQuery == "" || slices.Contains(r.query, anyQuery) {
+		return nil
+	}
+	sent, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return problem(CodeBadRequest, "the query %s: %s", u.RawQuery, err)
+	}
+	var known []string
+	for _, name := range r.query {
+		if !strings.HasSuffix(name, ":") { // a header
+			known = append(known, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		switch {
+		case slices.Contains(known, name):
+		case known == nil:
+			return problem(CodeBadRequest, "%s takes no parameters, and got %s", u.EscapedPath(), name)
+		default:
+			return problem(CodeBadRequest, "%s has no parameter %s; it has %s", u.EscapedPath(), name, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,20 +16,25 @@ import (
 // CodeUnauthorized: the request carries no token, or another one.
 const CodeUnauthorized engine.Code = "unauthorized"
 
-// ListenTCP listens on host:port. Without a token (or mutual TLS, which the caller
-// then wraps around it) it refuses any address but a loopback one.
-func ListenTCP(ctx context.Context, address string, secured bool) (net.Listener, error) {
+// ListenTCP listens on host:port, with TLS if secure is not nil. It refuses any
+// address but a loopback one unless secure asks clients for certificates (mutual
+// TLS), or there is a token: the caller gives it to [Protect].
+func ListenTCP(ctx context.Context, address, token string, secure *tls.Config) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	if !secured && !loopback(host) {
+	mutual := secure != nil && secure.ClientAuth == tls.RequireAndVerifyClientCert
+	if token == "" && !mutual && !loopback(host) {
 		return nil, fmt.Errorf("listen on %s: everybody who reaches it could do everything: give a token or mutual TLS, or listen on 127.0.0.1", address)
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	if secure != nil {
+		l = tls.NewListener(l, secure)
 	}
 	return l, nil
 }

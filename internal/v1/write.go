@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
 	"maps"
 	"mime"
 	"net/http"
@@ -117,7 +116,7 @@ func (h *Handler) condition(r *http.Request, k engine.Key) error {
 // valueOf reads a body that is the application's: JSON, or anything that is said
 // to be application/octet-stream.
 func (h *Handler) valueOf(r *http.Request) ([]byte, error) {
-	v, err := io.ReadAll(r.Body)
+	v, err := received(r)
 	if err != nil {
 		return nil, err
 	}

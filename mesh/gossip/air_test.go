@@ -189,6 +189,47 @@ func TestCrashAndReturn(t *testing.T) {
 	})
 }
 
+// A node leaves: it has left, and has not failed, on each other node; what it sent
+// before has all arrived, and none of it is counted as lost.
+func TestLeaveLosesNothing(t *testing.T) {
+	meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
+		var a air
+		defer quench(c)
+		for _, id := range []string{"a", "b", "c"} {
+			c.Start(id, func(cfg *mesh.Config) {
+				cfg.Members, _ = a.members()
+				cfg.Messages = []mesh.MessageType{mesh.Message[string]("text")}
+			})
+		}
+		c.WaitForMembers(3)
+		b := c.Node("b")
+		views := []*mesh.Subscription{c.Node("a").Subscribe(), c.Node("c").Subscribe()}
+		if _, err := mesh.Spawn(c.Node("a"), "sink", func(*mesh.Context, string) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		const count = 1000
+		sink := mesh.At(b, mesh.Address[string]{Node: "a", Name: "sink"})
+		for range count {
+			if err := sink.Cast(t.Context(), "x"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Leave("b")
+		for _, v := range views {
+			e, err := v.Next(deadline(t))
+			if err != nil || e.Member.ID != "b" || e.Kind != mesh.MemberLeft {
+				t.Errorf("%+v, %v", e, err)
+			}
+			v.Close()
+		}
+		c.Sleep(time.Second)
+		here, there := c.Node("a").Counters(), b.Counters()
+		if here.Handled != count || there.Sent != count || there.Dropped[mesh.ReasonLost] != 0 {
+			t.Errorf("%d of %d arrive; here %+v, there %+v", here.Handled, count, here, there)
+		}
+	})
+}
+
 func FuzzMeta(f *testing.F) {
 	f.Add(gossip.AppendMeta(nil, mesh.Member{Incarnation: 1 << 60, Addr: "10.0.0.5:7400"}))
 	f.Add([]byte{1})

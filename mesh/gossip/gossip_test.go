@@ -121,7 +121,10 @@ func TestJoinByHand(t *testing.T) {
 	}
 }
 
-// Who leaves has left, and has not failed; and what it sent before has arrived.
+// Who leaves has left; and what it sent before has arrived, or is counted as dropped: on
+// a busy machine gossip may take a node for dead meanwhile and have its link cut, which
+// is no fault. That nothing is lost otherwise is for TestLeaveLosesNothing, on virtual
+// time.
 func TestLeave(t *testing.T) {
 	a := start(t, "a", "secret")
 	b := start(t, "b", "secret", a.gossip.Addr())
@@ -135,8 +138,7 @@ func TestLeave(t *testing.T) {
 	defer sa.Close()
 	defer sc.Close()
 	const count = 1000
-	got := make(chan struct{}, count)
-	if _, err := mesh.Spawn(a.Node, "sink", func(*mesh.Context, string) error { got <- struct{}{}; return nil }); err != nil {
+	if _, err := mesh.Spawn(a.Node, "sink", func(*mesh.Context, string) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for range count {
@@ -147,18 +149,17 @@ func TestLeave(t *testing.T) {
 	if err := b.Leave(deadline(t)); err != nil {
 		t.Fatal(err)
 	}
-	patience := deadline(t)
-	for i := range count {
-		select {
-		case <-got:
-		case <-patience.Done():
-			t.Fatalf("%d of %d arrive; here %+v, there %+v", i, count, a.Counters(), b.Counters())
-		}
-	}
 	for _, s := range []*mesh.Subscription{sa, sc} {
-		e, err := s.Next(deadline(t))
-		if err != nil || e.Member.ID != "b" || e.Kind != mesh.MemberLeft {
-			t.Errorf("%+v, %v", e, err)
+		await(t, s, "b", mesh.MemberLeft)
+	}
+	sent := b.Counters()
+	lost := sent.Dropped[mesh.ReasonLost] + sent.Dropped[mesh.ReasonReconnecting]
+	patience := deadline(t)
+	for a.Counters().Handled+lost < count {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-patience.Done():
+			t.Fatalf("%d of %d are neither handled nor lost; here %+v, there %+v", count-a.Counters().Handled-lost, count, a.Counters(), sent)
 		}
 	}
 }

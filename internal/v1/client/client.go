@@ -8,6 +8,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/socket"
+	"github.com/pawl-go/pawl/internal/tlsfiles"
 	"github.com/pawl-go/pawl/internal/v1"
 )
 
@@ -48,7 +50,9 @@ func (u *Unreachable) Error() string { return "nobody answers at " + u.Engine + 
 func (u *Unreachable) Unwrap() error { return u.Err }
 
 // Open makes a Client of unix:PATH, a data directory (or local:DIR), or
-// http://HOST:PORT. It does not connect yet.
+// http(s)://HOST:PORT. The parameters ?ca=FILE&cert=FILE&key=FILE of https are the
+// authority of the server's certificate (the machine's, if there is none), and what
+// the client shows for mutual TLS. It does not connect yet.
 func Open(engine string) (*Client, error) {
 	c := &Client{engine: engine}
 	if strings.HasPrefix(engine, "http://") || strings.HasPrefix(engine, "https://") {
@@ -56,8 +60,12 @@ func Open(engine string) (*Client, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", engine, err)
 		}
+		secure, err := parameters(u)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", engine, err)
+		}
 		c.base = u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
-		c.http = &http.Client{Transport: &http.Transport{}}
+		c.http = &http.Client{Transport: &http.Transport{TLSClientConfig: secure, ForceAttemptHTTP2: true}}
 		return c, nil
 	}
 	path, isSocket := strings.CutPrefix(engine, "unix:")
@@ -74,6 +82,31 @@ func Open(engine string) (*Client, error) {
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return socket.Dial(ctx, path) },
 	}}
 	return c, nil
+}
+
+// parameters reads what the URL of an application says of TLS; nil: nothing.
+func parameters(u *url.URL) (*tls.Config, error) {
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil || len(q) == 0 {
+		return nil, err
+	}
+	authority, own := tlsfiles.System, tlsfiles.Pair{Cert: q.Get("cert"), Key: q.Get("key")}
+	for name := range q {
+		switch {
+		case name == "ca":
+			authority = tlsfiles.Authority(q.Get(name))
+		case name != "cert" && name != "key":
+			return nil, fmt.Errorf("unknown parameter %q (there are: ca, cert, key)", name)
+		}
+	}
+	if u.Scheme != "https" {
+		return nil, errors.New("the parameters ca, cert and key are for https://")
+	}
+	secure, err := tlsfiles.Client(u.Hostname(), authority, own)
+	if err != nil {
+		return nil, fmt.Errorf("parameters ca, cert and key: %w", err)
+	}
+	return secure, nil
 }
 
 // Engine is how the application was named.

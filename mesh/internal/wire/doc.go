@@ -26,8 +26,8 @@
 //	op        target name | id u64 | op u8 | argument
 //	notice    id u64 | reason u8 | text          a monitored actor has ended
 //	refused   { target name | code u8 | count v }
-//	goodbye   (nothing)                          the sender leaves; fin ends each lane
-//	goodbyeok (nothing)
+//	goodbye   (nothing)                          the sender leaves; fin ends each lane, a heartbeat goes before
+//	goodbyeok (nothing)                          a heartbeat goes before
 //
 // A kind, code or reason that is not known is a newer node's: it is reported as
 // such, never guessed. A frame whose body does not parse is [ErrMalformed], and
