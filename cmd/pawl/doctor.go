@@ -56,8 +56,8 @@ func (c *cli) doctorCommand() *cobra.Command {
 func (c *cli) examine(ctx context.Context, dir string) []finding {
 	out := []finding{{"version", true, version()}}
 	out = append(out, c.examineEngine(ctx)...)
-	out = append(out, examineClock())
-	return append(out, examineData(dir)...)
+	out = append(out, examineClock(), examineFiles(openFiles()))
+	return append(out, examineData(ctx, dir)...)
 }
 
 // examineEngine asks whoever answers for its own health.
@@ -117,7 +117,7 @@ func examineClock() finding {
 const slowFlush = 20 * time.Millisecond
 
 // examineData looks at the data directory, if there is one, and its disk.
-func examineData(dir string) []finding {
+func examineData(ctx context.Context, dir string) []finding {
 	fi, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -131,11 +131,19 @@ func examineData(dir string) []finding {
 	if fi.Mode().Perm()&0o022 != 0 {
 		out[0] = finding{"data", false, fmt.Sprintf("%s has mode %v: others may write it; chmod go-w", dir, fi.Mode().Perm())}
 	}
+	out = append(out, examineFileSystem(dir), examineSpace(freeSpace(dir)), examineTimes(dir, time.Now()))
+	for _, name := range sockets {
+		out = append(out, examineSocket(ctx, dir, name))
+	}
+	out = append(out, examineJournal(dir)...)
 	d, err := flushTime(dir)
 	if err != nil {
 		return append(out, finding{"disk", false, err.Error()})
 	}
 	says := fmt.Sprintf("a flush takes %v (median of %d)", d.Round(time.Microsecond), flushes)
+	if d >= slowFlush {
+		says += fmt.Sprintf(", over %v: use a faster disk, or durability=process", slowFlush)
+	}
 	return append(out, finding{"disk", d < slowFlush, says})
 }
 
