@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pawl-go/pawl/engine/remote"
@@ -135,15 +137,35 @@ func examineJournal(dir string) []finding {
 		return []finding{{"lock", false, err.Error()}}
 	}
 	held, by, err := d.Locked("lock")
-	out := []finding{lockFinding(held, by, errors.Join(err, d.Close()))}
-	q, err := queue.OpenReadOnly(path, queue.Config{AnyFileSystem: true, Logger: slog.New(slog.DiscardHandler)})
-	if err == nil {
-		err = q.Close()
+	out := []finding{lockFinding(held, by, err)}
+	names, err := d.List()
+	if err = errors.Join(err, d.Close()); err == nil {
+		err = readFirst(path, names)
 	}
 	if err != nil {
 		return append(out, finding{"journal", false, err.Error() + "; pawl queue verify " + path})
 	}
 	return append(out, finding{"journal", true, "this version reads it"})
+}
+
+// readFirst reads the first entry of the oldest cycle of a journal, whose files
+// names are; that there is none is no error.
+func readFirst(path string, names []string) error {
+	oldest := uint64(0)
+	for _, name := range names {
+		digits, _, _ := strings.Cut(name, ".")
+		if c, err := strconv.ParseUint(digits, 10, 32); err == nil && (oldest == 0 || c < oldest) {
+			oldest = c
+		}
+	}
+	q, err := queue.OpenReadOnly(path, queue.Config{AnyFileSystem: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	if _, err = q.Read(queue.NewIndex(uint32(oldest), 0)); !errors.As(err, new(*queue.CorruptError)) { //nolint:gosec // of 32 bits
+		err = nil
+	}
+	return errors.Join(err, q.Close())
 }
 
 func lockFinding(held bool, by []byte, err error) finding {
