@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pawl": main, "bank": bank, "node": node, "clerk": clerk, "shelf": shelf})
+	testscript.Main(m, map[string]func(){"pawl": main, "bank": bank, "node": node, "clerk": clerk, "shelf": shelf, "till": till})
 }
 
 // TestScripts runs testdata/script/*.txtar: the command line against the
@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ready": ready, "exits": exits, "sees": sees, "readnode": readnode, "port": port, "certificates": certificates,
+			"hosted": hosted,
 		},
 	})
 }
@@ -49,6 +50,17 @@ func ready(ts *testscript.TestScript, _ bool, _ []string) {
 		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // another process
 	}
 	ts.Fatalf("nobody answers at %s", path)
+}
+
+// hosted waits until a component that has joined hosts a type: hosted Account.
+func hosted(ts *testscript.TestScript, _ bool, args []string) {
+	for range 600 {
+		if ts.Exec("pawl", "ps", "-o", "json") == nil && strings.Contains(ts.ReadFile("stdout"), strconv.Quote(args[0])) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // another process
+	}
+	ts.Fatalf("nobody hosts %s", args[0])
 }
 
 // port puts a free port of the loopback into a variable.
@@ -149,13 +161,17 @@ func (a *Account) Die(context.Context, pawl.None) (pawl.None, error) {
 	select {}
 }
 
-// bank is the program.
+// bank is the program, on the engine that its argument names, or its own in ./data.
 func bank() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	pawl.RegisterError("bank.negative", errNegative)
 	dir, _ := filepath.Abs("data")
-	app, err := pawl.Open(ctx, "local:"+dir, pawl.Config{
+	url := "local:" + dir
+	if len(os.Args) > 1 {
+		url = os.Args[1]
+	}
+	app, err := pawl.Open(ctx, url, pawl.Config{
 		App: "bank", Component: "teller", Logger: slog.New(slog.DiscardHandler), DrainTimeout: 100 * time.Millisecond,
 	})
 	if err == nil {

@@ -56,7 +56,7 @@ func (c *cli) runCommand() *cobra.Command {
 	f.StringVar(&cfg.Engine, "engine", "local:./data", "URL of the engine")
 	f.StringVar(&durable, "durability", "", "of the engine: process, disk; default the engine's own")
 	f.DurationVar(&cfg.Grace, "grace", 0, "how long what runs may go on at the end (default 10s)")
-	f.DurationVar(&cfg.MissingTimeout, "missing-timeout", 0, "how long to wait for an actor type that nobody hosts (default 2m)")
+	f.DurationVar(&cfg.MissingTimeout, "missing-timeout", 0, "how long to wait for an actor type that nobody hosts (default 2m); with pawl serve its own counts")
 	f.DurationVar(&cfg.BusyTimeout, "busy-timeout", 0, "how long a call waits for its turn on an actor; negative: for ever (default 2m)")
 	f.DurationVar(&cfg.IdleAfter, "idle-after", 0, "how long an actor may be idle before the command lets it go (default 10s)")
 	f.DurationVar(&cfg.RequestTimeout, "request-timeout", 0, "what KAR_REQUEST_TIMEOUT tells clients (default none)")

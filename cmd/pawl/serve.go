@@ -31,7 +31,7 @@ type serveCLI struct {
 	tokenFile                            string
 	own                                  tlsfiles.Pair
 	clients                              string
-	heartbeat, grace                     time.Duration
+	heartbeat, grace, missing            time.Duration
 	log                                  *slog.Logger
 }
 
@@ -60,11 +60,15 @@ others as pawl://HOST:PORT, with a token, TLS or both. /v1 answers at both place
 	f.StringVar(&s.trace, "trace", "", "a file for a trace of all that happens")
 	f.DurationVar(&s.heartbeat, "heartbeat-timeout", 3*time.Second, "silence after which a component is failed")
 	f.DurationVar(&s.grace, "grace", 250*time.Millisecond, "how long a component whose connection ended may take to come back")
+	f.DurationVar(&s.missing, "missing-timeout", 2*time.Minute, "how long a request waits for an actor type that nobody hosts")
 	return cmd
 }
 
 // run serves until ctx ends.
 func (s *serveCLI) run(ctx context.Context) (err error) {
+	if s.missing <= 0 {
+		return usagef("--missing-timeout %v: it has to be more than 0", s.missing)
+	}
 	s.log = slog.New(slog.NewTextHandler(s.errs, nil))
 	token, err := s.token()
 	if err != nil {
@@ -131,7 +135,7 @@ func (s *serveCLI) open(ctx context.Context) (remote.Host, error) {
 		q.Set("trace", s.trace)
 	}
 	u := &url.URL{Scheme: "local", Opaque: url.PathEscape(s.data), RawQuery: q.Encode()}
-	eng, err := local.Open(ctx, u, engine.Options{App: s.app, Logger: s.log})
+	eng, err := local.Open(ctx, u, engine.Options{App: s.app, Logger: s.log, MissingTimeout: s.missing})
 	if err != nil {
 		return nil, err
 	}
