@@ -12,7 +12,7 @@ import (
 
 func (c *cli) actorsCommand() *cobra.Command {
 	most := 0
-	ls := &cobra.Command{Use: "ls TYPE", Short: "List the actors of a type that have state or pending requests", Args: args(1, 1)}
+	ls := &cobra.Command{Use: "ls TYPE", Short: "List the actors of a type that have state or pending requests", Args: args(1, 1), ValidArgsFunction: c.completeType}
 	ls.Flags().IntVar(&most, "limit", 100, "at most so many; 0: all")
 	ls.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, func(cl *client.Client) error {
@@ -83,7 +83,9 @@ func (c *cli) actorAct(verb, short, done, question string, do func(*client.Clien
 				if err := do(cl, cmd.Context(), a); err != nil {
 					return fmt.Errorf("%s %s: %w", verb, a, err)
 				}
-				fmt.Fprintf(c.out, "%s %s\n", done, a)
+				if err := c.did(done, a.String()); err != nil {
+					return err
+				}
 			}
 			return nil
 		})

@@ -185,7 +185,7 @@ func (c *cli) inputArg(text string) ([]byte, error) {
 	}
 	var v any
 	f := &failure{exit: 2, text: "the input is not JSON: " + json.Unmarshal(b, &v).Error()}
-	if text != "-" && text[0:1] != "@" && !strings.ContainsAny(text, `{}[]"`) {
+	if text != "" && text != "-" && text[0] != '@' && !strings.ContainsAny(text, `{}[]"`) {
 		q, _ := json.Marshal(text)
 		f.text += fmt.Sprintf(". Did you mean '%s'?", q)
 	}

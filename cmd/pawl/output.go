@@ -93,7 +93,32 @@ func (c *cli) show(l *list) error {
 }
 
 func badFormat(format string) error {
-	return usagef("-o %s: it is json, jsonl or id", format)
+	return usagef("-o %s: it is table, json, jsonl or id", format)
+}
+
+// checkFormat refuses a format before anything is done, not only when its result
+// is to be shown.
+func (c *cli) checkFormat() error {
+	switch c.format {
+	case "table":
+		c.format = ""
+	case "", "json", "jsonl", "id":
+	default:
+		return badFormat(c.format)
+	}
+	return nil
+}
+
+// did tells of something that was done to one thing.
+func (c *cli) did(done, id string) error {
+	if c.format == "" {
+		fmt.Fprintf(c.out, "%s %s\n", done, id)
+		return nil
+	}
+	l := &list{}
+	l.add(map[string]string{"id": id, "status": done}, id, "")
+	l.all = l.items[0]
+	return c.show(l)
 }
 
 func (c *cli) json(v any, indent string) error {

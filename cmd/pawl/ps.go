@@ -71,7 +71,14 @@ func (c *cli) typesCommand() *cobra.Command {
 func (c *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: args(0, 0),
-		Run: func(*cobra.Command, []string) { fmt.Fprintln(c.out, version()) },
+		RunE: func(*cobra.Command, []string) error {
+			switch c.format {
+			case "json", "jsonl":
+				return c.json(map[string]string{"version": version()}, "")
+			}
+			fmt.Fprintln(c.out, version())
+			return nil
+		},
 	}
 }
 
@@ -89,11 +96,6 @@ func version() string {
 
 // with runs do with the application found.
 func (c *cli) with(cmd *cobra.Command, do func(*client.Client) error) error {
-	switch c.format {
-	case "", "json", "jsonl", "id":
-	default:
-		return badFormat(c.format)
-	}
 	cl, err := c.connect(cmd.Context())
 	if err != nil {
 		return err

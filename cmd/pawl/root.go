@@ -48,6 +48,7 @@ func (c *cli) root() *cobra.Command {
 		fmt.Fprintln(c.errs, "\nAll commands: pawl help")
 		return nil
 	}
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return c.checkFormat() }
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.errs)
@@ -56,7 +57,7 @@ func (c *cli) root() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.engine, "engine", "", "where the application is: unix:PATH, a data directory, or http://HOST:PORT")
 	flags.StringVar(&c.tokenFile, "token-file", "", "the file with the token of http(s)://HOST:PORT; else PAWL_TOKEN")
-	flags.StringVarP(&c.format, "output", "o", "", "output for programs: json, jsonl or id")
+	flags.StringVarP(&c.format, "output", "o", "", "table for people (the default); json, jsonl or id for programs")
 	root.AddCommand(
 		c.runCommand(), c.serveCommand(), c.callCommand(), c.tellCommand(),
 		c.psCommand(), c.typesCommand(), c.eventsCommand(),
