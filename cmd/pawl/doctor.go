@@ -64,11 +64,11 @@ func (c *cli) examine(ctx context.Context, dir string) []finding {
 func (c *cli) examineEngine(ctx context.Context) []finding {
 	cl, err := c.connect(ctx)
 	if err != nil {
-		return []finding{{"engine", false, err.Error()}}
+		return []finding{{"engine", false, c.advice(err)}}
 	}
 	defer cl.Close()
 	if err := cl.Ready(ctx, 5*time.Second); err != nil {
-		return []finding{{"engine", false, cl.Engine() + ": " + err.Error()}}
+		return []finding{{"engine", false, cl.Engine() + ": " + c.advice(err)}}
 	}
 	out := []finding{{"engine", true, cl.Engine() + " is ready"}}
 	all, err := cl.Components(ctx)
@@ -100,6 +100,14 @@ func (c *cli) examineEngine(ctx context.Context) []finding {
 		return append(out, finding{"types", false, fmt.Sprintf("nobody hosts %v: start a component that does", homeless)})
 	}
 	return append(out, finding{"types", true, fmt.Sprintf("%d, all hosted", len(types))})
+}
+
+// advice is an error with what to do next.
+func (c *cli) advice(err error) string {
+	if _, next := c.meaning(err); next != "" {
+		return err.Error() + "; " + next
+	}
+	return err.Error()
 }
 
 // earliest is a time that a clock which is set has passed.

@@ -21,11 +21,16 @@ func (c *cli) invocationsCommand() *cobra.Command {
 		c.cancelCommand(), c.resumeCommand(), c.answerCommand(), c.skipCommand(),
 	)
 	cmd.Aliases = []string{"inv"}
+	for _, sub := range cmd.Commands() {
+		if sub.Name() != "ls" {
+			sub.ValidArgsFunction = c.completeInvocation
+		}
+	}
 	return cmd
 }
 
 // filterFlags are the flags that select invocations.
-func filterFlags(cmd *cobra.Command, f *client.Filter) {
+func (c *cli) filterFlags(cmd *cobra.Command, f *client.Filter) {
 	cmd.Flags().StringVar(&f.Type, "type", "", "of actors of this type")
 	cmd.Flags().StringVar(&f.ID, "id", "", "of the actor with this id")
 	cmd.Flags().StringVar(&f.Method, "method", "", "of this method")
@@ -33,6 +38,7 @@ func filterFlags(cmd *cobra.Command, f *client.Filter) {
 	cmd.Flags().StringVar(&f.Root, "root", "", "nested in this invocation, at any depth")
 	cmd.Flags().StringVar(&f.Key, "key", "", "with this idempotency key")
 	cmd.Flags().StringVar(&f.Since, "since", "", "created since then: 10m, or 2026-01-02T15:04:05Z")
+	_ = cmd.RegisterFlagCompletionFunc("type", c.completeType)
 	_ = cmd.RegisterFlagCompletionFunc("status", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var words []string
 		for _, s := range v1.Statuses {
@@ -40,6 +46,24 @@ func filterFlags(cmd *cobra.Command, f *client.Filter) {
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// completeInvocation completes the ids of the newest invocations.
+func (c *cli) completeInvocation(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const most = 100
+	cl, err := c.connect(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer cl.Close()
+	var words []string
+	for in, err := range cl.Invocations(cmd.Context(), client.Filter{}, most) {
+		if err != nil {
+			break
+		}
+		words = append(words, cobra.CompletionWithDesc(in.ID, in.Type+" "+in.Method+", "+string(in.Status)))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
 func checkFilter(f client.Filter) error {
@@ -68,7 +92,7 @@ func (c *cli) invocationsLs() *cobra.Command {
   pawl invocations ls --type Account --id alice --since 10m
   pawl invocations ls --status failed -o id`,
 	}
-	filterFlags(cmd, &f)
+	c.filterFlags(cmd, &f)
 	cmd.Flags().IntVar(&most, "limit", 50, "at most so many; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkFilter(f); err != nil {

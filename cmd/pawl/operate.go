@@ -29,7 +29,7 @@ func (c *cli) bulkCommand(b bulk) *cobra.Command {
 		Use: b.verb + " ID... | --type T --status S ...", Short: b.short, Args: cobra.ArbitraryArgs,
 		Example: fmt.Sprintf("  pawl invocations %[1]s 2-1a\n  pawl invocations %[1]s --type Account --since 10m --dry-run", b.verb),
 	}
-	filterFlags(cmd, &f)
+	c.filterFlags(cmd, &f)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show which invocations a filter selects, and do nothing")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {

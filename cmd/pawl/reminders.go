@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,8 +61,7 @@ func (c *cli) remindersSet() *cobra.Command {
 			if err := cl.Remind(cmd.Context(), a, args[1], in); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.out, "set %s of %s\n", args[1], a)
-			return nil
+			return c.did("set", args[1]+" of "+a.String())
 		})
 	}
 	return cmd
@@ -79,7 +77,9 @@ func (c *cli) remindersRm() *cobra.Command {
 				if err := cl.Unremind(cmd.Context(), a, name); err != nil {
 					return err
 				}
-				fmt.Fprintf(c.out, "removed %s of %s\n", name, a)
+				if err := c.did("removed", name+" of "+a.String()); err != nil {
+					return err
+				}
 			}
 			return nil
 		})

@@ -95,8 +95,7 @@ func (c *cli) stateSet() *cobra.Command {
 			if err := cl.SetCell(cmd.Context(), a, key, entry, value); err != nil {
 				return err
 			}
-			fmt.Fprintln(c.out, "set")
-			return nil
+			return c.did("set", cellName(a, key, entry))
 		})
 	}
 	return cmd
@@ -118,11 +117,18 @@ func (c *cli) stateRm() *cobra.Command {
 			if err := cl.DropCell(cmd.Context(), a, key, entry); err != nil {
 				return err
 			}
-			fmt.Fprintln(c.out, "removed")
-			return nil
+			return c.did("removed", cellName(a, key, entry))
 		})
 	}
 	return cmd
+}
+
+// cellName says which cell of an actor, or which entry of a map, it is.
+func cellName(a engine.Actor, key, entry string) string {
+	if entry != "" {
+		key += "[" + entry + "]"
+	}
+	return a.String() + " " + key
 }
 
 // onCell does something to what TYPE/ID KEY [ENTRY] names, after a question if
