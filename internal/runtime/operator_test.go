@@ -49,10 +49,10 @@ func TestCanceledWhileItFinishes(t *testing.T) {
 	}
 }
 
-// TestCanceledWhileItBegins: an operator cancels an invocation whose second attempt
-// is about to begin. Its code does not run.
-func TestCanceledWhileItBegins(t *testing.T) {
-	w := enginetest.NewWorld(t, canceling(t, "begin"))
+// canceledAgain has a component die in a call, whose second attempt, elsewhere, is to end
+// cancelled.
+func canceledAgain(w *enginetest.World) {
+	w.Helper()
 	w.On("A.go", func(s *scene) result { s.Pass("go"); return enginetest.Value("") })
 	client, a := w.Node("None"), w.Node("A")
 	p := client.Start("A/a", "go", "")
@@ -60,8 +60,15 @@ func TestCanceledWhileItBegins(t *testing.T) {
 	a.Kill()
 	w.Node("A")
 	if got := w.Wait(p); !strings.Contains(got, "canceled") {
-		t.Errorf("it is answered %q", got)
+		w.Errorf("it is answered %q", got)
 	}
+}
+
+// TestCanceledWhileItBegins: an operator cancels an invocation whose second attempt
+// is about to begin. Its code does not run.
+func TestCanceledWhileItBegins(t *testing.T) {
+	w := enginetest.NewWorld(t, canceling(t, "begin"))
+	canceledAgain(w)
 	w.Times("at go", 1)
 	w.Open("go")
 }
@@ -71,15 +78,7 @@ func TestCanceledWhileItBegins(t *testing.T) {
 func TestCanceledWhileItIsParked(t *testing.T) {
 	w := enginetest.NewWorld(t, canceling(t, "park"))
 	w.Type("A", runtime.Type{MaxAttempts: 1})
-	w.On("A.go", func(s *scene) result { s.Pass("go"); return enginetest.Value("") })
-	client, a := w.Node("None"), w.Node("A")
-	p := client.Start("A/a", "go", "")
-	w.Hear("at go")
-	a.Kill()
-	w.Node("A")
-	if got := w.Wait(p); !strings.Contains(got, "canceled") {
-		t.Errorf("it is answered %q", got)
-	}
+	canceledAgain(w)
 	w.Open("go")
 }
 
