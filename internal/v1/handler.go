@@ -216,7 +216,15 @@ func body(r *http.Request, v any) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
+	err = d.Decode(v)
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // it says Go's types
+		where := "the body"
+		if e.Field != "" {
+			where = "the body's field " + e.Field
+		}
+		return problem(CodeBadRequest, "%s may not be a JSON %s; GET /v1/openapi.json describes it", where, e.Value)
+	}
+	if err != nil {
 		return problem(CodeBadRequest, "the body: %s", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
