@@ -87,6 +87,9 @@ func TestEveryRouteRefusesUnknownParameters(t *testing.T) {
 			continue
 		}
 		for _, query := range []string{"nonsense=1", "nonsense", "Type=Box", "type=%zz", "a;b"} {
+			if o.path == "/v1/events" {
+				query += "&follow=false" // taken, it would be answered for ever
+			}
 			a.refused(t, 400, badRequest, o.method, a.fill.Replace(o.path)+"?"+query, "")
 		}
 	}
