@@ -26,8 +26,9 @@ func (s *side) settle(ctx context.Context) (result, error) {
 	var theirs report
 	err := until(ctx, func() (bool, error) {
 		var err error
-		theirs, err = mesh.Call[report](ctx, other, report{})
-		if err != nil && !isDown(err) && !errors.Is(err, mesh.ReplyDisconnected) {
+		// A lane may still be dialled again: what is sent to it meanwhile has no answer.
+		theirs, err = mesh.Call[report](ctx, other, report{}, mesh.Timeout(time.Second))
+		if err != nil && !isDown(err) && !mesh.OutcomeUnknown(err) {
 			return false, fmt.Errorf("ask the other side: %w", err)
 		}
 		return err == nil && theirs.Ended, nil
