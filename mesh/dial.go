@@ -61,7 +61,7 @@ func (n *Node) connect(ctx context.Context, d roster.Dial) (*link, error) {
 		l.fail(err)
 		return nil, err
 	}
-	if err := awaitReady(ctx, conn); err != nil {
+	if l.identity.Dial, err = awaitReady(ctx, conn); err != nil {
 		l.fail(err)
 		return nil, err
 	}
@@ -94,18 +94,26 @@ func (n *Node) connectLanes(ctx context.Context, l *link, d roster.Dial) error {
 	return first
 }
 
-// awaitReady reads the frame that says that the link is up. Nothing comes before it.
-func awaitReady(ctx context.Context, conn net.Conn) error {
+// awaitReady reads the frame that says that the link is up, and which dials of the
+// peer's own are given up for it. Nothing comes before it.
+func awaitReady(ctx context.Context, conn net.Conn) (dial uint64, err error) {
 	stop := context.AfterFunc(ctx, func() { expire(conn) })
 	defer stop()
-	var frame [wire.HeaderSize]byte
+	var frame [wire.ReadySize]byte
 	if _, err := io.ReadFull(conn, frame[:]); err != nil {
-		return fmt.Errorf("wait for the link: %w", err)
+		return 0, fmt.Errorf("wait for the link: %w", err)
 	}
-	if k, _, _, err := wire.Next(frame[:]); err != nil || k != wire.Ready {
-		return fmt.Errorf("wait for the link: %w", wire.ErrMalformed)
+	k, body, _, err := wire.Next(frame[:])
+	if err == nil && k != wire.Ready {
+		err = wire.ErrMalformed
 	}
-	return nil
+	if err == nil {
+		dial, err = wire.ParseReady(body)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("wait for the link: %w", err)
+	}
+	return dial, nil
 }
 
 // dialStream dials one stream and shakes hands.

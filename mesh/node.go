@@ -306,7 +306,7 @@ func (n *Node) establish(l *link) error {
 		l.peer = n.peerOf(l.peer.id)
 		n.settle(l.peer, 0, false) // unless the peer has told
 		if !l.dialed {
-			l.say(wire.AppendEmpty(nil, wire.Ready)) // before anything else on it
+			l.say(wire.AppendReady(nil, n.dialed.Load())) // before anything else on it
 		}
 		l.peer.use(l)
 		l.peer.dialError = nil

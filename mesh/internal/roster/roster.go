@@ -12,12 +12,15 @@
 //  3. Two nodes that dial each other at once keep the connection that the smaller
 //     name dialled. A dial counts from when it is committed: when the dialler is
 //     about to prove who it is. The smaller name refuses a dial that crosses a
-//     committed one of its own; the larger gives up its own when it admits one.
-//     What is given up is never established, however far it has come: it may have
-//     been up on the other side, and lost, and is not the link that was spoken of.
+//     committed one of its own; the larger gives up its own when it admits one, and
+//     the smaller expects it to: what it has admitted it gives up when it commits.
+//     What is given up is never established, however far it has come, and whatever
+//     has become of the other dial since: it may have been up on the other side, and
+//     lost, and is not the link that was spoken of.
 //  4. A node dials a peer once at a time, and numbers its dials. One that arrives
 //     after a later one is refused, and one that was admitted before a later one is
-//     not established: the dialler has given it up.
+//     not established: the dialler has given it up. So has it given up all that it
+//     dialled before it put a link of ours to use: Ready tells up to which dial.
 //  5. Three failed dials in a row after a loss make a peer unreachable. The
 //     delay between dials doubles, with jitter, up to a bound.
 //  6. A peer that is gone for FailAfter has failed: it is no member until it
@@ -78,7 +81,6 @@ type Member struct {
 // Dial asks for a connection to be dialled.
 type Dial struct {
 	ID, Addr string
-	LastLink wire.LinkID
 }
 
 // Effects is what is to be done, in the order of the fields.
@@ -107,12 +109,12 @@ type peer struct {
 	observer bool // looks in, and is no member
 	link     wire.LinkID
 	ours     bool // we dialled link
-	lastLink wire.LinkID
 
 	dialing   bool
 	committed bool
 	aborted   bool   // our dial is given up, and does not know yet
-	admitted  uint64 // the number of the peer's latest dial, of this incarnation
+	admitted  uint64 // the least number of a dial of the peer's, of this incarnation, that is not stale
+	overtaken bool   // that dial: the peer gives it up for one of ours
 	failures  int
 	dialAt    time.Time
 	lostAt    time.Time
@@ -183,7 +185,7 @@ func (r *Roster) end(now time.Time, p *peer, kind EventKind, e *Effects) {
 		return
 	}
 	p.state, p.Incarnation, p.Reachable = Joining, 0, false
-	p.link, p.lastLink = wire.LinkID{}, wire.LinkID{}
+	p.link = wire.LinkID{}
 	p.lostAt = time.Time{}
 	p.dialAt = now.Add(r.MaxDelay)
 }
@@ -210,7 +212,7 @@ func (r *Roster) Admit(now time.Time, who wire.Identity) (v wire.Verdict, known 
 	if p.outdated(who) {
 		return wire.NoSuchLink, 0, e
 	}
-	if who.Incarnation == p.Incarnation && r.crossed(p, who) {
+	if (who.Incarnation == p.Incarnation || p.Incarnation == 0) && r.crossed(p, who) {
 		return wire.Crossed, 0, e
 	}
 	if who.Incarnation > p.Incarnation {
@@ -221,8 +223,8 @@ func (r *Roster) Admit(now time.Time, who wire.Identity) (v wire.Verdict, known 
 	if who.Addr != "" {
 		p.Addr = who.Addr
 	}
-	p.admitted = who.Dial
-	if p.ID < r.Self || !p.committed {
+	p.admitted, p.overtaken = who.Dial, p.committed && r.Self < p.ID
+	if !p.overtaken {
 		p.abort(&e)
 	}
 	return wire.Welcome, 0, e
@@ -285,11 +287,12 @@ func (r *Roster) Commit(id string) bool {
 		return false
 	}
 	p.committed = true
+	p.overtaken = r.Self < p.ID
 	return true
 }
 
 // Establish is for a link whose streams are all attached; ours says that we
-// dialled it. It returns false if the link is to be closed instead.
+// dialled it, and then who.Dial is the peer's own latest dial. It returns false if the link is to be closed instead.
 func (r *Roster) Establish(now time.Time, who wire.Identity, link wire.LinkID, ours bool) (ok bool, e Effects) {
 	p := r.peers[who.Node]
 	if p == nil || who.Incarnation < p.Incarnation {
@@ -298,7 +301,7 @@ func (r *Roster) Establish(now time.Time, who wire.Identity, link wire.LinkID, o
 	if ours && !p.committed { // given up
 		return false, e
 	}
-	if !ours && (p.outdated(who) || p.committed && r.Self < p.ID) {
+	if !ours && (p.outdated(who) || p.overtaken) {
 		return false, e
 	}
 	if who.Incarnation > p.Incarnation {
@@ -307,13 +310,15 @@ func (r *Roster) Establish(now time.Time, who wire.Identity, link wire.LinkID, o
 	if p.link != (wire.LinkID{}) {
 		e.Close = append(e.Close, p.link)
 	}
-	if !ours {
+	if ours {
+		p.admitted = max(p.admitted, who.Dial+1) // the least that is not given up
+	} else {
 		p.abort(&e)
 	}
 	if who.Addr != "" {
 		p.Addr = who.Addr
 	}
-	p.link, p.lastLink, p.ours = link, link, ours
+	p.link, p.ours = link, ours
 	p.failures = 0
 	p.Reachable = true
 	was := p.state
@@ -388,7 +393,7 @@ func (r *Roster) Due(now time.Time) (dials []Dial, e Effects) {
 		}
 		if r.waits(p) && !p.dialAt.After(now) {
 			p.dialing = true
-			dials = append(dials, Dial{p.ID, p.Addr, p.lastLink})
+			dials = append(dials, Dial{p.ID, p.Addr})
 		}
 	}
 	return dials, e

@@ -1,11 +1,8 @@
 package roster
 
 import (
-	"fmt"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/pawl-go/pawl/mesh/internal/wire"
 )
@@ -20,7 +17,7 @@ func newRoster(self string) *Roster {
 }
 
 func identity(node string, inc uint64) wire.Identity {
-	return wire.Identity{Node: node, Incarnation: inc, Addr: node + ":1", Lanes: 1}
+	return wire.Identity{Node: node, Incarnation: inc, Addr: node + ":1", Lanes: 1, Dial: 1}
 }
 
 func link(n byte) wire.LinkID { return wire.LinkID{n} }
@@ -34,7 +31,9 @@ func linked(t *testing.T) *Roster {
 	if len(dials) != 1 || dials[0].ID != "b" || !r.Commit("b") {
 		t.Fatalf("dials %v", dials)
 	}
-	ok, e := r.Establish(epoch, identity("b", 1), link(1), true)
+	who := identity("b", 1)
+	who.Dial = 0 // it has dialled nobody yet
+	ok, e := r.Establish(epoch, who, link(1), true)
 	if !ok || len(e.Events) != 1 || e.Events[0].Kind != CameUp {
 		t.Fatalf("%v %+v", ok, e)
 	}
@@ -58,7 +57,7 @@ func TestUnreachableAfterThreeDials(t *testing.T) {
 			t.Errorf("dial %d is due after %v, want %v", attempt, at.Sub(epoch), want.Sub(epoch))
 		}
 		now = at
-		if dials, _ := r.Due(now); len(dials) != 1 || dials[0].LastLink != link(1) {
+		if dials, _ := r.Due(now); len(dials) != 1 {
 			t.Fatalf("dials %+v", dials)
 		}
 		e := r.Dialed(now, "b", false, true)
@@ -68,6 +67,9 @@ func TestUnreachableAfterThreeDials(t *testing.T) {
 	}
 	if state, _ := r.State("b"); state != Unreachable {
 		t.Errorf("state %d", state)
+	}
+	if v, _, _ := r.Admit(now, identity("b", 1)); v != wire.Welcome {
+		t.Fatal(v)
 	}
 	ok, e := r.Establish(now, identity("b", 1), link(2), false)
 	if !ok || len(e.Events) != 1 || e.Events[0].Kind != BecameReachable {
@@ -160,6 +162,67 @@ func TestGivenUpDialIsOver(t *testing.T) {
 	}
 }
 
+// What the smaller name has admitted it gives up when it commits to a dial of its own,
+// and for good: the peer may have given it up by then, and had the other link meanwhile.
+func TestAdmittedDialIsOvertaken(t *testing.T) {
+	r := newRoster("a")
+	r.Add(epoch, "b", "b:1", true)
+	theirs := identity("b", 1)
+	if v, _, _ := r.Admit(epoch, theirs); v != wire.Welcome {
+		t.Fatal(v)
+	}
+	if dials, _ := r.Due(epoch); len(dials) != 1 || !r.Commit("b") {
+		t.Fatalf("dials %v", dials)
+	}
+	if ok, _ := r.Establish(epoch, identity("b", 1), link(1), true); !ok {
+		t.Fatal("ours is not established")
+	}
+	r.Dialed(epoch, "b", true, true)
+	if ok, e := r.Establish(epoch, theirs, link(2), false); ok || len(e.Close) != 0 {
+		t.Errorf("theirs takes its place: %+v", e)
+	}
+	r.Lost(epoch, "b", link(1))
+	if ok, _ := r.Establish(epoch, theirs, link(2), false); ok {
+		t.Error("theirs takes its place after it")
+	}
+}
+
+// A peer of which nothing is known yet crosses like any other.
+func TestStrangerCrosses(t *testing.T) {
+	r := newRoster("a")
+	r.Add(epoch, "b", "b:1", true)
+	if dials, _ := r.Due(epoch); len(dials) != 1 || !r.Commit("b") {
+		t.Fatalf("dials %v", dials)
+	}
+	if v, _, _ := r.Admit(epoch, identity("b", 1)); v != wire.Crossed {
+		t.Error(v)
+	}
+}
+
+// Once a link of ours is up, what the peer dialled before is stale, though it comes when
+// that link is over: it tells nothing of it.
+func TestDialBeforeOurLinkIsStale(t *testing.T) {
+	r := newRoster("b")
+	r.Add(epoch, "a", "a:1", true)
+	if dials, _ := r.Due(epoch); len(dials) != 1 || !r.Commit("a") {
+		t.Fatalf("dials %v", dials)
+	}
+	who := identity("a", 1)
+	who.Dial = 5 // its latest
+	if ok, _ := r.Establish(epoch, who, link(1), true); !ok {
+		t.Fatal("ours is not established")
+	}
+	r.Dialed(epoch, "a", true, true)
+	r.Lost(epoch, "a", link(1))
+	if v, _, _ := r.Admit(epoch, who); v != wire.NoSuchLink {
+		t.Errorf("the earlier dial: %v", v)
+	}
+	who.Dial++
+	if v, _, _ := r.Admit(epoch, who); v != wire.Welcome {
+		t.Errorf("the later one: %v", v)
+	}
+}
+
 // Of two dials of one peer the later counts, whenever they are dealt with.
 func TestEarlierDialIsStale(t *testing.T) {
 	dial := func(inc, number uint64) wire.Identity {
@@ -207,177 +270,4 @@ func TestStrangersAndGoodbyes(t *testing.T) {
 	if e := r.Lost(epoch, "z", link(2)); len(e.Gone) != 1 {
 		t.Errorf("%+v", e)
 	}
-}
-
-// world is two rosters, and the dials under way between them: each a connection that
-// goes through the steps of a handshake, in any order among the others.
-type world struct {
-	t     *rapid.T
-	now   time.Time
-	nodes map[string]*Roster
-	up    map[string]wire.LinkID // what each node takes for the link
-	dials []*crossing
-	next  byte
-}
-
-type crossing struct {
-	from, to string
-	id       wire.Identity
-	step     int
-	dead     bool
-}
-
-func (w *world) other(name string) string {
-	if name == "a" {
-		return "b"
-	}
-	return "a"
-}
-
-// do carries out effects at a node, and tells the other side of what is closed.
-func (w *world) do(name string, e Effects) {
-	for _, l := range e.Close {
-		if w.up[name] == l {
-			delete(w.up, name)
-		}
-		w.broken(w.other(name), l)
-	}
-	for range e.Abort {
-		for _, d := range w.dials {
-			if d.from == name {
-				d.dead = true
-			}
-		}
-	}
-}
-
-func (w *world) broken(name string, l wire.LinkID) {
-	for _, d := range w.dials {
-		if d.id.Link == l {
-			d.dead = true
-		}
-	}
-	if w.up[name] == l {
-		delete(w.up, name)
-		w.do(name, w.nodes[name].Lost(w.now, w.other(name), l))
-	}
-}
-
-// advance takes a dial one step on; it reports whether it is still under way.
-func (w *world) advance(d *crossing) bool {
-	from, to := w.nodes[d.from], w.nodes[d.to]
-	if d.dead {
-		w.do(d.from, from.Dialed(w.now, d.to, false, false))
-		return false
-	}
-	switch d.step {
-	case 0: // greeted; the dialler goes on only if its dial is still wanted
-		if !from.Commit(d.to) {
-			d.dead = true
-		}
-	case 1:
-		v, _, e := to.Admit(w.now, d.id)
-		w.do(d.to, e)
-		d.dead = d.dead || v != wire.Welcome
-	case 2: // all lanes are attached
-		ok, e := to.Establish(w.now, d.id, d.id.Link, false)
-		w.do(d.to, e)
-		if ok {
-			w.up[d.to] = d.id.Link
-		} else {
-			d.dead = true
-		}
-	case 3: // ready
-		ok, e := from.Establish(w.now, identity(d.to, 1), d.id.Link, true)
-		w.do(d.from, e)
-		w.do(d.from, from.Dialed(w.now, d.to, ok, false))
-		if ok {
-			w.up[d.from] = d.id.Link
-		} else {
-			w.broken(d.to, d.id.Link)
-		}
-		return false
-	}
-	d.step++
-	return true
-}
-
-func (w *world) begin(name string) {
-	dials, e := w.nodes[name].Due(w.now)
-	w.do(name, e)
-	for _, due := range dials {
-		w.next++
-		id := identity(name, 1)
-		id.Link, id.LastLink = link(w.next), due.LastLink
-		w.dials = append(w.dials, &crossing{from: name, to: due.ID, id: id})
-	}
-}
-
-// However two nodes' dials interleave, and whenever a link is lost, in the end both
-// have one link and it is the same.
-func TestTwoNodesAgree(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, now: epoch, nodes: map[string]*Roster{"a": newRoster("a"), "b": newRoster("b")}, up: map[string]wire.LinkID{}}
-		w.nodes["a"].Add(epoch, "b", "b:1", true)
-		w.nodes["b"].Add(epoch, "a", "a:1", true)
-		step := func(i int) {
-			if d := w.dials[i]; !w.advance(d) {
-				w.dials = append(w.dials[:i], w.dials[i+1:]...)
-			}
-		}
-		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			w.now = w.now.Add(10 * time.Millisecond)
-			switch rapid.IntRange(0, 9).Draw(t, "what") {
-			case 0:
-				w.begin("a")
-			case 1:
-				w.begin("b")
-			case 2:
-				if l, ok := w.up["a"]; ok {
-					w.broken("a", l)
-					w.broken("b", l)
-				}
-			default:
-				if len(w.dials) > 0 {
-					step(rapid.IntRange(0, len(w.dials)-1).Draw(t, "dial"))
-				}
-			}
-		}
-		for round := 0; round < 100 && (w.up["a"] != w.up["b"] || w.up["a"] == link(0)); round++ {
-			w.now = w.now.Add(w.nodes["a"].MaxDelay)
-			w.begin("a")
-			w.begin("b")
-			for len(w.dials) > 0 {
-				step(0)
-			}
-		}
-		if w.up["a"] != w.up["b"] || w.up["a"] == link(0) {
-			t.Fatal(fmt.Sprintf("a has link %v, b %v", w.up["a"], w.up["b"]))
-		}
-	})
-}
-
-// Of two dials that cross before either is admitted, the smaller name's is kept,
-// whatever comes first.
-func TestCrossedDialsKeepTheSmallerNames(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, now: epoch, nodes: map[string]*Roster{"a": newRoster("a"), "b": newRoster("b")}, up: map[string]wire.LinkID{}}
-		w.nodes["a"].Add(epoch, "b", "b:1", true)
-		w.nodes["b"].Add(epoch, "a", "a:1", true)
-		w.begin("a")
-		w.begin("b")
-		for _, d := range append([]*crossing{}, w.dials...) {
-			w.advance(d) // both are committed
-		}
-		ours := w.dials[0].id.Link
-		for len(w.dials) > 0 {
-			i := rapid.IntRange(0, len(w.dials)-1).Draw(t, "dial")
-			if !w.advance(w.dials[i]) {
-				w.dials = append(w.dials[:i], w.dials[i+1:]...)
-			}
-		}
-		if w.up["a"] != ours || w.up["b"] != ours {
-			t.Fatalf("a has %v, b has %v, want %v", w.up["a"], w.up["b"], ours)
-		}
-	})
 }

@@ -2,6 +2,29 @@ package wire
 
 import "encoding/binary"
 
+// ReadySize is the length of a ready frame, in bytes.
+const ReadySize = HeaderSize + 8
+
+// AppendReady appends a ready frame: what the sender itself has dialled up to this dial
+// is given up for the link.
+func AppendReady(dst []byte, dial uint64) []byte {
+	start := len(dst)
+	return end(binary.LittleEndian.AppendUint64(begin(dst, Ready), dial), start)
+}
+
+// ParseReady reads the body of a ready frame.
+func ParseReady(body []byte) (dial uint64, err error) { return parseNumber(body) }
+
+// parseNumber reads a body that is one number.
+func parseNumber(body []byte) (uint64, error) {
+	r := reader{b: body}
+	n := r.u64()
+	if r.bad {
+		return 0, ErrMalformed
+	}
+	return n, nil
+}
+
 // AppendHeartbeat appends a heartbeat: received counts the messages taken from
 // the link so far.
 func AppendHeartbeat(dst []byte, received uint64) []byte {
@@ -10,14 +33,7 @@ func AppendHeartbeat(dst []byte, received uint64) []byte {
 }
 
 // ParseHeartbeat reads the body of a heartbeat.
-func ParseHeartbeat(body []byte) (received uint64, err error) {
-	r := reader{b: body}
-	received = r.u64()
-	if r.bad {
-		return 0, ErrMalformed
-	}
-	return received, nil
-}
+func ParseHeartbeat(body []byte) (received uint64, err error) { return parseNumber(body) }
 
 // Operation is the body of an op. Parsed, its slices are parts of the frame.
 type Operation struct {

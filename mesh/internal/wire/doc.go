@@ -21,7 +21,7 @@
 //
 // And of the control stream, beside reply:
 //
-//	ready     (nothing)                          all lanes are attached: the link is up
+//	ready     dial u64                           all lanes are attached: the link is up, and the sender's dials up to this are not
 //	heartbeat received u64                       messages taken from this link so far
 //	op        target name | id u64 | op u8 | argument
 //	notice    id u64 | reason u8 | text          a monitored actor has ended

@@ -31,6 +31,7 @@ func TestGolden(t *testing.T) {
 		{"reply", FinishMessage(append(AppendReply(nil, 7, 0, Bytes, ""), 5), 0), "0d00000003" + "0700000000000000" + "00" + "01" + "00" + "05"},
 		{"fragment", AppendFragment(nil, 3, 1000, []byte{1, 2}), "0b00000004" + "03000000" + "e8030000" + "0102"},
 		{"fin", AppendEmpty(nil, Fin), "0100000005"},
+		{"ready", AppendReady(nil, 3), "0900000010" + "0300000000000000"},
 		{"heartbeat", AppendHeartbeat(nil, 2), "0900000011" + "0200000000000000"},
 		{"op", AppendOp(nil, "a", 1, 4, []byte{8}), "0d00000012" + "0161" + "0100000000000000" + "04" + "08"},
 		{"notice", AppendNotice(nil, 1, 2, "x"), "0b00000013" + "0100000000000000" + "02" + "78"},
@@ -156,7 +157,7 @@ func TestNextBounds(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range [][]byte{
 		FinishMessage(append(AppendCall(nil, "a", "t", 7, 300), 1), 0), FinishMessage(AppendCast(nil, "a", "t"), 0),
-		FinishMessage(AppendReply(nil, 7, 3, Text, "x"), 0), AppendFragment(nil, 1, 100, []byte{1}), AppendHeartbeat(nil, 1),
+		FinishMessage(AppendReply(nil, 7, 3, Text, "x"), 0), AppendFragment(nil, 1, 100, []byte{1}), AppendHeartbeat(nil, 1), AppendReady(nil, 1),
 		AppendOp(nil, "a", 1, 2, nil), AppendNotice(nil, 1, 2, "x"), AppendRefused(nil, []Refusal{{"a", 1, 2}}),
 		AppendReception(nil, Reception{Identity: Identity{Node: "n", Lanes: 1}}), AppendGreeting(nil, 1, [NonceSize]byte{}),
 	} {
@@ -181,6 +182,7 @@ func FuzzParse(f *testing.F) {
 			ParseReply(body)
 			ParseFragment(body)
 			ParseHeartbeat(body)
+			ParseReady(body)
 			ParseOp(body)
 			ParseNotice(body)
 			ParseRefused(body)
