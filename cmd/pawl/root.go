@@ -55,7 +55,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(badFlag)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	flags := root.PersistentFlags()
-	flags.StringVar(&c.engine, "engine", "", "where the application is: unix:PATH, a data directory, or http://HOST:PORT")
+	flags.StringVar(&c.engine, "engine", "", "where the application is: a data directory, unix:PATH, http(s)://HOST:PORT or pawl://HOST:PORT; else PAWL_ENGINE")
 	flags.StringVar(&c.tokenFile, "token-file", "", "the file with the token of http(s)://HOST:PORT; else PAWL_TOKEN")
 	flags.StringVarP(&c.format, "output", "o", "", "table for people (the default); json, jsonl or id for programs")
 	root.AddCommand(
