@@ -72,8 +72,8 @@ bench: ## the durable counter, both durabilities, beside a bare probe; and besid
 	bin/pawl bench call --clients 64 --keys 1000 --durability process
 	bin/pawl bench call --clients 1 --durability disk
 	bin/pawl bench call --clients 64 --keys 1000 --durability disk
-	cd bench/dbos && $(GO) run . --beside $(CURDIR)/bin/pawl --clients 1
-	cd bench/dbos && $(GO) run . --beside $(CURDIR)/bin/pawl --clients 64 --keys 1000
+	cd bench/dbos && $(GO) run . --beside $(CURDIR)/bin/pawl --rounds 3 --clients 1
+	cd bench/dbos && $(GO) run . --beside $(CURDIR)/bin/pawl --rounds 3 --clients 64 --keys 1000
 
 fuzz: ## every fuzz target, FUZZTIME=10s each
 	@for p in $$($(GO) list ./...); do \
