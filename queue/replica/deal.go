@@ -38,7 +38,7 @@ func (q *Queue) release() {
 }
 
 // newsWait is how long news of what counts wait for an update to go with, when the last
-// two were no further apart.
+// two to that peer were no further apart.
 const newsWait = time.Millisecond
 
 // isNews reports whether a message says only what counts.
@@ -47,7 +47,7 @@ func isNews(m *core.Message) bool { return m.Type == core.MsgUpdate && len(m.Ent
 // keepNews has the news wait for the next update, which brings them too, or for
 // newsWait; false when none is likely to come. mu is held.
 func (q *Queue) keepNews(e core.Send) bool {
-	if !q.mu.brisk {
+	if !q.streams[e.Peer].brisk {
 		return false
 	}
 	if len(q.mu.news) == 0 {
@@ -72,9 +72,8 @@ func (q *Queue) tellNews(peer HostID) {
 // postUpdate posts entries for a peer, and forgets the news for it, which they bring.
 // mu is held.
 func (q *Queue) postUpdate(c *conn, f *frame) {
-	now := time.Now()
-	q.mu.brisk = now.Sub(q.mu.updated) <= newsWait
-	q.mu.updated = now
+	s, now := q.streams[c.peer], time.Now()
+	s.brisk, s.updated = now.Sub(s.updated) <= newsWait, now
 	q.mu.news = slices.DeleteFunc(q.mu.news, func(e core.Send) bool { return e.Peer == c.peer })
 	q.post(c, f)
 }

@@ -7,7 +7,6 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 )
 
 // TestPushKeepsTheOrder has frames pushed and sent at random, to a peer that reads so
@@ -74,8 +73,5 @@ func tcpPair(t *testing.T) (here, there net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = there.Close() })
-	if err := there.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
 	return here, there
 }

@@ -58,6 +58,7 @@ func (q *Queue) do(e core.Effect, pieces []piece) core.Event {
 	case core.Result:
 		q.results.end(e.ID, e.Err)
 	case core.Closed:
+		q.tellNews(0)
 		q.end(queue.ErrClosed)
 	case core.Notice:
 		q.notice(e)

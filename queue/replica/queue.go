@@ -78,8 +78,6 @@ type Queue struct {
 		// Of what is dealt with now, see deal.
 		spare    []envelope
 		posted   []*conn       // frames wait there to be pushed
-		updated  time.Time     // when entries were sent last
-		brisk    bool          // and those before no longer than newsWait before
 		news     []core.Send   // of what counts, to be told soon
 		alone    bool          // streams are served by who deals with it
 		streamed []core.Stream // and these are they

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
@@ -16,6 +17,11 @@ type stream struct {
 	q    *Queue
 	peer HostID
 	jobs jobs[core.Stream]
+
+	// With the lock of the queue: when the last update was sent, and that the one before
+	// it was no longer than newsWait before.
+	updated time.Time
+	brisk   bool
 
 	mu sync.Mutex // held while entries are read: the core wants no more than one update at a time
 
