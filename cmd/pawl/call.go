@@ -28,7 +28,7 @@ func (c *cli) callCommand() *cobra.Command {
 		ValidArgsFunction: c.completeTarget,
 	}
 	cmd.Flags().StringVar(&key, "key", "", "idempotency key: sent again with the same key it happens once")
-	cmd.Flags().DurationVar(&wait, "wait", -1, "how long to wait for the result; default: until it is there")
+	waitFlag(cmd, &wait, "how long to wait for the result")
 	cmd.Flags().BoolVar(&idOnly, "id-only", false, "do not wait: print the id of the invocation")
 	anywayFlag(cmd, &anyway)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -61,6 +61,12 @@ func (c *cli) callCommand() *cobra.Command {
 		return c.result(r)
 	}
 	return cmd
+}
+
+// waitFlag adds --wait, which without a value given waits until it is there.
+func waitFlag(cmd *cobra.Command, wait *time.Duration, text string) {
+	cmd.Flags().DurationVar(wait, "wait", -1, text+" (default: until it is there)")
+	cmd.Flags().Lookup("wait").DefValue = "0s" // which help leaves out: the text says it
 }
 
 func (c *cli) tellCommand() *cobra.Command {

@@ -20,6 +20,9 @@ import (
 const (
 	standardData = "./data"
 	standardPort = "127.0.0.1:7070"
+
+	// engineForms is how an application is named.
+	engineForms = "--engine DIR, unix:PATH, http(s)://HOST:PORT or pawl://HOST:PORT"
 )
 
 // connect finds the application.
@@ -42,7 +45,7 @@ func (c *cli) connect(ctx context.Context) (*client.Client, error) {
 		exit: v1.ExitNobody,
 		text: "nobody reachable: no --engine, no PAWL_ENGINE, no " + standardData + "/" + v1.SocketName +
 			", and nothing listens on " + standardPort,
-		next: "start the application here, or say where it is: --engine DIR, unix:PATH or http://HOST:PORT",
+		next: "start the application here, or say where it is: " + engineForms,
 	}
 }
 
@@ -51,7 +54,9 @@ func (c *cli) open(name string) (*client.Client, error) {
 	if err != nil {
 		return nil, &failure{exit: v1.ExitUsage, text: err.Error()}
 	}
-	cl.Token = c.getenv("PAWL_TOKEN")
+	if cl.Token == "" {
+		cl.Token = c.getenv("PAWL_TOKEN")
+	}
 	if c.tokenFile != "" {
 		b, err := os.ReadFile(c.tokenFile)
 		if err != nil {
