@@ -445,13 +445,15 @@ func (s *session) Reminders(_ context.Context, a engine.Actor) ([]engine.Reminde
 }
 
 // Release implements engine.Session. It is ignored while requests are there.
-func (s *session) Release(id engine.Actor) {
+func (s *session) Release(ids ...engine.Actor) {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
 	f := s.e.mu.f
-	if a := f.actors[id]; a != nil && a.host == s.m && a.line.Len() == 0 {
-		f.unplace(a)
-		f.tidy(a)
+	for _, id := range ids {
+		if a := f.actors[id]; a != nil && a.host == s.m && a.line.Len() == 0 {
+			f.unplace(a)
+			f.tidy(a)
+		}
 	}
 }
 
