@@ -146,7 +146,7 @@ func (s *session) sender(by engine.Attempt, ef *engine.Effects) (*pending, error
 		if f.count[inFlow] < s.e.set.Mailbox {
 			continue // no line is that long
 		}
-		if a := f.actors[r.Actor]; a != nil && a.line.Len() >= s.e.set.Mailbox {
+		if a := f.actors.Get(r.Actor); a != nil && a.line.Len() >= s.e.set.Mailbox {
 			return nil, overloaded(r, a.line.Len(), s.e.set.Mailbox, "for the actor")
 		}
 	}
@@ -407,7 +407,7 @@ func (s *session) reader(r *engine.Request) (*member, error) {
 		return nil, err
 	}
 	f := s.e.mu.f
-	if a := f.actors[r.Actor]; a != nil && a.host != nil && !a.host.gone {
+	if a := f.actors.Get(r.Actor); a != nil && a.host != nil && !a.host.gone {
 		return a.host, nil
 	}
 	if ms := f.hosts[r.Actor.Type]; len(ms) > 0 {
@@ -450,7 +450,7 @@ func (s *session) Release(ids ...engine.Actor) {
 	defer s.e.mu.Unlock()
 	f := s.e.mu.f
 	for _, id := range ids {
-		if a := f.actors[id]; a != nil && a.host == s.m && a.line.Len() == 0 {
+		if a := f.actors.Get(id); a != nil && a.host == s.m && a.line.Len() == 0 {
 			f.unplace(a)
 			f.tidy(a)
 		}
