@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-go/pawl/bench/messages"
 	"github.com/pawl-go/pawl/bench/rounds"
 )
 
@@ -31,6 +32,7 @@ type job struct {
 	Live       int           `json:"live,omitempty"`   // size: of which so many stay live; 0: all
 	Keys       int           `json:"keys,omitempty"`   // serve: counters
 	Settle     time.Duration `json:"settle,omitempty"` // size: rest before memory is read
+	System     string        `json:"system,omitempty"` // mesh: whose actors it has
 }
 
 // line is what a child prints, each on a line.
@@ -40,9 +42,6 @@ type line struct {
 	Value    int64   `json:"value,omitempty"`    // serve: the first answer
 	Done     int     `json:"done,omitempty"`     // size: calls so far
 	Error    string  `json:"error,omitempty"`
-	// mesh: where it listens, the node first; and its processor time, when asked.
-	Addrs []string      `json:"addrs,omitempty"`
-	CPU   time.Duration `json:"cpu,omitempty"`
 	// tail: it is there, and then what it saw.
 	Ready bool           `json:"ready,omitempty"`
 	Seen  *rounds.Figure `json:"seen,omitempty"`
@@ -74,7 +73,7 @@ func Child(ctx context.Context, argument string, out io.Writer) error {
 	case "serve":
 		err = j.serve(ctx, say)
 	case "mesh":
-		err = serveMesh(ctx, say)
+		return messages.Serve(meshSystems(), j.System, os.Stdin, out)
 	case "tail":
 		err = j.tail(ctx, say)
 	case "application":
@@ -94,12 +93,14 @@ type process struct {
 	out *bufio.Scanner
 }
 
+// command makes the command that does a job.
+func (s Starter) command(ctx context.Context, j job) *exec.Cmd {
+	b, _ := json.Marshal(j) //nolint:errchkjson // our own struct
+	return s(ctx, string(b))
+}
+
 func (s Starter) start(ctx context.Context, j job) (*process, error) {
-	b, err := json.Marshal(j)
-	if err != nil {
-		return nil, fmt.Errorf("encode job: %w", err)
-	}
-	p := &process{cmd: s(ctx, string(b))}
+	p := &process{cmd: s.command(ctx, j)}
 	p.cmd.Stderr = os.Stderr
 	pipe, err := p.cmd.StdoutPipe()
 	if err != nil {

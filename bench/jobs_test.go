@@ -56,11 +56,11 @@ func TestReopenSmoke(t *testing.T) {
 }
 
 func TestMeshSmoke(t *testing.T) {
-	r, err := bench.Mesh(t.Context(), bench.MeshOptions{Start: child, Duration: 20 * time.Millisecond})
+	r, err := bench.Mesh(t.Context(), bench.MeshOptions{Start: child, Rounds: 1, Duration: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Figures) != 6+3+2 || len(r.Ratios) != 5 {
+	if len(r.Figures) != 7+5+2 || len(r.Ratios) != 5+2 {
 		t.Errorf("%+v", r)
 	}
 	for _, f := range r.Figures {

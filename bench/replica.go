@@ -102,7 +102,7 @@ func (o *ReplicaOptions) windowed(size int) rounds.Job {
 	// The latency is that of an append which need not wait, most often: it says nothing.
 	rate := func(r *measure.Result, err error) (rounds.Figure, error) {
 		f, err := figure(r, err)
-		f.P50, f.P99 = 0, 0
+		f.P50, f.P99, f.P999 = 0, 0, 0
 		return f, err
 	}
 	strategy := core.MaxGap(core.Limit{Messages: window})

@@ -290,7 +290,7 @@ func (n *Node) establish(l *link) error {
 	var older []*link
 	ok := false
 	n.change(func(r *roster.Roster) (e roster.Effects) {
-		if l.isFailed() || !n.sends() {
+		if l.isFailed() || n.State() != NodeUp { // who leaves would not say goodbye by it
 			return e
 		}
 		if ok, e = r.Establish(n.now(), l.identity, l.id, l.dialed); !ok {
@@ -339,15 +339,20 @@ func (n *Node) linkOver(l *link, why error) {
 			return e
 		}
 		delete(n.links, l.id)
-		n.counts.pastSent.Add(l.sent())
+		n.counts.pastSent += l.sent()
 		n.settle(l.peer, 0, false)
 		l.peer.past = &pastLink{id: l.id, sent: l.sent() - l.lost(), acked: l.acked.Load(), received: l.received()}
+		n.log.Info("link over", "peer", l.peer.id, "why", why)
+		if l.hasLeft() {
+			e = r.Remove(n.now(), l.peer.id, l.incarnation, true)
+		} else {
+			e = r.Lost(n.now(), l.peer.id, l.id)
+		}
 		v, known := n.peers.Load(l.peer.id)
 		if state, _ := r.State(l.peer.id); !known || v != l.peer || state == roster.Joining { // it has left or failed
 			n.settle(l.peer, 0, false) // nobody will come back about it
 		}
-		n.log.Info("link over", "peer", l.peer.id, "why", why)
-		return r.Lost(n.now(), l.peer.id, l.id)
+		return e
 	})
 }
 

@@ -84,7 +84,7 @@ func TestBitFlips(t *testing.T) {
 		off = v.skip(off)
 		fsys := v.fsys.Kill()
 		firstCycle(t, fsys)[off] ^= 1 << (off % 8)
-		cfg := Config{FS: fsys, Logger: quiet(), FlushEvery: time.Hour}
+		cfg := Config{CycleBytes: MinCycleBytes, FS: fsys, Logger: quiet(), FlushEvery: time.Hour}
 		q, err := Open("q", cfg)
 		switch wantErr, wantKept := v.afterFlip(off); {
 		case wantErr >= 0:
@@ -179,7 +179,7 @@ func TestTruncations(t *testing.T) {
 		if err := cutFirstCycle(fsys, n); err != nil {
 			t.Fatal(err)
 		}
-		q, err := Open("q", Config{FS: fsys, Logger: quiet(), FlushEvery: time.Hour})
+		q, err := Open("q", Config{CycleBytes: MinCycleBytes, FS: fsys, Logger: quiet(), FlushEvery: time.Hour})
 		var c *CorruptError
 		if n < headerBytes {
 			if !errors.As(err, &c) || !strings.Contains(err.Error(), cycleName(1)) {
@@ -272,7 +272,7 @@ func TestDamageInAnEarlierCycle(t *testing.T) {
 			dead := fsys.Kill()
 			_ = q.Close()
 			firstCycle(t, dead)[dataStart+entrySize(1500)+20] ^= 1
-			got, err := Open("q", Config{FS: dead, Logger: quiet(), FlushEvery: time.Hour})
+			got, err := Open("q", Config{CycleBytes: MinCycleBytes, FS: dead, Logger: quiet(), FlushEvery: time.Hour})
 			var c *CorruptError
 			if flushed {
 				if !errors.As(err, &c) || c.Offset != dataStart+entrySize(1500) || c.Index != NewIndex(1, 1) {

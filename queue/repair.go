@@ -89,8 +89,10 @@ func Repair(dir string, o CheckOptions) (RepairReport, error) {
 	return rep, nil
 }
 
+// reopen lets recovery do its part. Nothing is appended, so the spare cycle that an
+// open queue keeps is the smallest: the disk of a damaged queue may be full.
 func reopen(dir string, o *CheckOptions, rep *RepairReport) error {
-	q, err := Open(dir, Config{FS: o.FS, AnyFileSystem: o.AnyFileSystem, Logger: o.Logger, Now: o.Now})
+	q, err := Open(dir, Config{CycleBytes: MinCycleBytes, FS: o.FS, AnyFileSystem: o.AnyFileSystem, Logger: o.Logger, Now: o.Now})
 	if err != nil {
 		return err
 	}

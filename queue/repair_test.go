@@ -50,7 +50,7 @@ func (v *patient) options(fsys *memfs.FS) CheckOptions {
 // repaired opens a queue after Repair and says which entries are whole; no index
 // may hold anything but what it held.
 func (v *patient) repaired(fsys *memfs.FS) (whole map[Index]bool, q *Queue, err error) {
-	q, err = Open("q", Config{FS: fsys, Logger: quiet(), FlushEvery: time.Hour})
+	q, err = Open("q", Config{CycleBytes: MinCycleBytes, FS: fsys, Logger: quiet(), FlushEvery: time.Hour})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -273,7 +273,7 @@ func TestLostEntriesAreSaid(t *testing.T) {
 	if rep, err := Repair("q", v.options(v.fsys)); err != nil || len(rep.Mends) != 1 || rep.Mends[0].Lost != 1 {
 		t.Fatalf("%+v %v", rep, err)
 	}
-	q, err := Open("q", Config{FS: v.fsys, Logger: quiet()})
+	q, err := Open("q", Config{CycleBytes: MinCycleBytes, FS: v.fsys, Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func TestCrashAtEachStep(t *testing.T) {
 		t.Fatalf("only %d moments", len(moments))
 	}
 	for _, m := range moments {
-		q, err := Open("q", Config{FS: m.fsys, Logger: quiet(), FlushEvery: time.Hour})
+		q, err := Open("q", Config{CycleBytes: MinCycleBytes, FS: m.fsys, Logger: quiet(), FlushEvery: time.Hour})
 		if err != nil {
 			t.Fatalf("crash before %s behind %d entries: %v", m.what, m.appended, err)
 		}

@@ -1,9 +1,9 @@
 // Command dbos does the durable-counter job of pawl bench call with DBOS
-// Transact for Go, in process, with the same flags and the same JSON fields:
-// add one to a counter by its key in a workflow that survives kill -9, and
-// return the new value.
+// Transact for Go, in process, with the same flags: add one to a counter by its key in a
+// workflow that survives kill -9, and return the new value. With --beside, the
+// command pawl does the same in turns, in a process of its own.
 //
-//	go run . --store postgres --clients 64 --keys 1000 --json
+//	go run . --beside ../../bin/pawl --clients 64 --keys 1000 --json
 //
 // It is a module of its own, so that what DBOS needs does not enter Pawl's.
 // The counter is written in DBOS's own database (RunAsTransaction on the system
@@ -28,6 +28,7 @@ import (
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
 
 	"github.com/pawl-go/pawl/bench/measure"
+	"github.com/pawl-go/pawl/bench/rounds"
 )
 
 type options struct {
@@ -36,6 +37,7 @@ type options struct {
 	clients  int
 	keys     int
 	depth    int
+	rounds   int
 	duration time.Duration
 	ops      int
 	json     bool
@@ -52,7 +54,8 @@ func main() {
 	flag.IntVar(&o.clients, "clients", 1, "clients, each of which waits for one call after the other")
 	flag.IntVar(&o.keys, "keys", 1, "counters")
 	flag.IntVar(&o.depth, "depth", 1, "workflows in one operation, each a child of the one before")
-	flag.DurationVar(&o.duration, "duration", 5*time.Second, "how long")
+	flag.IntVar(&o.rounds, "rounds", 5, "rounds, in which all sides take turns, each with new data; medians are shown")
+	flag.DurationVar(&o.duration, "duration", 2*time.Second, "how long a round of one side")
 	flag.IntVar(&o.ops, "ops", 0, "or how many operations")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
@@ -70,42 +73,50 @@ func main() {
 }
 
 func run(ctx context.Context, o *options, w io.Writer) error {
-	theirs, err := measureDBOS(ctx, o)
+	sides := []rounds.Side{{Name: "dbos/" + o.store, Do: o.dbos}, {Name: "bare flush", Do: o.flushes}}
+	if o.beside != "" {
+		sides = append([]rounds.Side{{Name: "pawl", Do: o.pawl}}, sides...)
+	}
+	title := fmt.Sprintf("add to a durable counter and return the new value, disk durability, %d client(s), %d key(s)", o.clients, o.keys)
+	job := rounds.Job{Name: fmt.Sprintf("%d deep", o.depth), Sides: sides}
+	r, err := rounds.Run(ctx, title, []rounds.Job{job}, o.rounds, nil)
 	if err != nil {
 		return err
-	}
-	var result any = theirs
-	show := theirs.Print
-	if o.beside != "" {
-		ours, err := pawl(ctx, o.beside, o)
-		if err != nil {
-			return err
-		}
-		both := compare(ours, theirs)
-		result, show = both, both.print
 	}
 	if o.json {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
-		return e.Encode(result)
+		return e.Encode(r)
 	}
-	show(w)
+	r.Print(w)
 	return nil
 }
 
-func measureDBOS(ctx context.Context, o *options) (*measure.Report, error) {
+// flushes are bare mapped appends of as many bytes as a call of Pawl writes, each with
+// its flush.
+func (o *options) flushes(ctx context.Context) (f rounds.Figure, err error) {
 	dir, err := os.MkdirTemp(o.dir, "dbos")
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	defer os.RemoveAll(dir)
-	flushes, err := measure.Flushes(ctx, dir, 140, time.Second)
+	h, err := measure.Flushes(ctx, dir, 140, min(o.duration/4, time.Second))
 	if err != nil {
-		return nil, err
+		return f, err
 	}
+	return rounds.Of(&measure.Result{Ops: h.TotalCount(), Latencies: h}), nil
+}
+
+// dbos opens a new store and does the job.
+func (o *options) dbos(ctx context.Context) (f rounds.Figure, err error) {
+	dir, err := os.MkdirTemp(o.dir, "dbos")
+	if err != nil {
+		return f, err
+	}
+	defer os.RemoveAll(dir)
 	s, err := openStore(ctx, o.store, dir, o.clients)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	defer s.close()
 	c, err := dbos.NewContext(ctx, dbos.Config{
@@ -113,14 +124,14 @@ func measureDBOS(ctx context.Context, o *options) (*measure.Report, error) {
 		SystemDBPool: s.pool, SQLiteSystemDB: s.sqlite,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("open dbos: %w", err)
+		return f, fmt.Errorf("open dbos: %w", err)
 	}
 	job, err := newJob(c, s)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	if err := dbos.Launch(c); err != nil {
-		return nil, fmt.Errorf("launch dbos: %w", err)
+		return f, fmt.Errorf("launch dbos: %w", err)
 	}
 	defer dbos.Shutdown(c, 5*time.Second)
 
@@ -142,13 +153,7 @@ func measureDBOS(ctx context.Context, o *options) (*measure.Report, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	r := &measure.Report{
-		System: "dbos/" + o.store, Durability: measure.Disk,
-		Clients: o.clients, Keys: o.keys, Depth: o.depth,
-	}
-	r.Take(res)
-	r.TakeFlushes(flushes)
-	return r, nil
+	return rounds.Of(res), nil
 }

@@ -1,63 +1,38 @@
 package messages
 
-import (
-	"time"
-)
+import "context"
 
-// Channel is an actor that is a goroutine with a Go channel, and no more: the limit
-// of what is local.
-type Channel struct {
-	mailbox chan envelope
-	ended   chan struct{}
-}
-
+// envelope is a message, or a question if it has somebody to reply to.
 type envelope struct {
 	m       []byte
 	replyTo chan []byte
 }
 
-// NewChannel starts the goroutine.
-func NewChannel() *Channel {
-	c := &Channel{mailbox: make(chan envelope, 1024), ended: make(chan struct{})} // as a mailbox holds more than one
-	go func() {
-		defer close(c.ended)
-		var told uint64
-		for e := range c.mailbox {
-			if e.replyTo == nil {
-				told++
-				continue
+// Channel is an actor that is a goroutine with a Go channel, and no more: the limit of
+// what is local.
+func Channel() System {
+	return System{Name: "channel", Open: func(context.Context, string) (*Client, error) {
+		mailbox, ended := make(chan envelope, 1024), make(chan struct{}) // as a mailbox holds more than one
+		go func() {
+			defer close(ended)
+			var told uint64
+			for e := range mailbox {
+				if e.replyTo == nil {
+					told++
+					continue
+				}
+				e.replyTo <- Answer(e.m, told)
 			}
-			e.replyTo <- Answer(e.m, told)
+		}()
+		c := &Client{Close: func() { close(mailbox); <-ended }}
+		c.Actors[Here] = &Actor{
+			Tell: func(m []byte) error { mailbox <- envelope{m: m}; return nil },
+			Ask: func(m []byte) ([]byte, error) {
+				replyTo := make(chan []byte, 1)
+				mailbox <- envelope{m, replyTo}
+				return <-replyTo, nil
+			},
 		}
-	}()
-	return c
-}
-
-// Close ends it.
-func (c *Channel) Close() { close(c.mailbox); <-c.ended }
-
-// Name is that in the report.
-func (c *Channel) Name() string { return "channel" }
-
-// CPU is none: there is no other process.
-func (c *Channel) CPU() time.Duration { return 0 }
-
-// Teller has Here only.
-func (c *Channel) Teller(p Place) func([]byte) error {
-	if p != Here {
-		return nil
-	}
-	return func(m []byte) error { c.mailbox <- envelope{m: m}; return nil }
-}
-
-// Asker has Here only.
-func (c *Channel) Asker(p Place) func([]byte) ([]byte, error) {
-	if p != Here {
-		return nil
-	}
-	return func(m []byte) ([]byte, error) {
-		replyTo := make(chan []byte, 1)
-		c.mailbox <- envelope{m, replyTo}
-		return <-replyTo, nil
-	}
+		return c, nil
+	}}
 }

@@ -1,37 +1,38 @@
-// Package messages measures messaging: jobs that any system does which sends
-// messages to actors here and in another process ([System]), bare ones that show
-// what the machine can do ([Channel], [TCP]), and the [Report] of a run. The jobs
-// are those of the mesh's table in the design's page on benchmarks:
+// Package messages measures messaging: jobs that any system does which sends messages
+// to actors here and in another process ([System]), package mesh ([Pawl]), and bare
+// ones that show what the machine can do ([Channel], [TCP]). The jobs are those of the
+// mesh's table in the design's page on benchmarks:
 //
-//	local-tell   one sender, bursts to an actor of this process; what counts is the processor
-//	local-ask    one caller, one question after the other, in this process
-//	remote-tell  as local-tell, to an actor of another process over loopback
-//	remote-ask   as local-ask, over loopback
+//	local-tell     one sender, bursts to an actor of this process; what counts is the processor
+//	local-ask      one caller, one question after the other, in this process
+//	remote-tell    as local-tell, to an actor of another process over loopback
+//	remote-ask     as local-ask, over loopback
 //	remote-ask-64  64 callers
-//	behind-large one question to one actor, right behind 3 MiB to another
+//	behind-large   one question to one actor, right behind 3 MiB that another one is told
+//	with-large     the same, with the clock running since before the 3 MiB are told
 //
-// A message has 64 bytes, and a reply as many. Processor time is that of both
-// processes together.
+// A message has 64 bytes, and a reply as many. A tell may return before anything has
+// left: a system that encodes or copies meanwhile has done that work when the clock of
+// behind-large starts, and one that leaves it to a goroutine has not. Therefore with-large
+// stands beside it, and what both count are whole turns, until the 3 MiB have been handled.
+//
+// Each system has the process of its own that its messages go to. Processor time is
+// that of this process and that one together.
 package messages
 
 import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"os/exec"
 	"time"
 
-	"github.com/pawl-go/pawl/bench/measure"
+	"github.com/pawl-go/pawl/bench/rounds"
 )
 
 // Size is that of a message, and of a reply, in bytes.
 const Size = 64
-
-// large is what a question waits behind.
-const large = 3 << 20
-
-// burst is how many messages are told before the teller waits until they have been
-// handled: no system may pile them up, or refuse them.
-const burst = 50_000
 
 // Place is where an actor is.
 type Place int
@@ -47,129 +48,7 @@ const (
 // AskCount is the first byte of a question for the count, eight bytes in little endian.
 const AskCount = 1
 
-// System is what is measured. Where it does not have a place, it has no function.
-type System interface {
-	Name() string
-	// Teller returns how to tell an actor, and Asker how to ask one; nil: not at all.
-	// What an Asker returns is used at once, if it is. Tellers have one user, Askers many.
-	Teller(p Place) func(m []byte) error
-	Asker(p Place) func(m []byte) ([]byte, error)
-	// CPU is the processor time of the other process so far.
-	CPU() time.Duration
-}
-
-// Figure is what one job took. What it does not measure is zero.
-type Figure struct {
-	Job      string  `json:"job"`
-	System   string  `json:"system"`
-	Ops      int64   `json:"ops"`
-	OpsPerS  float64 `json:"ops_per_s"`
-	P50      float64 `json:"p50_us,omitempty"`
-	P99      float64 `json:"p99_us,omitempty"`
-	CPUPerOp float64 `json:"cpu_us_per_op"` // both processes
-}
-
-// The jobs, in the order in which they are done.
-var jobs = []struct {
-	name string
-	do   func(ctx context.Context, s System, d time.Duration) (Figure, error)
-}{
-	{"local-tell", tell(Here)},
-	{"local-ask", ask(Here, 1)},
-	{"remote-tell", tell(There)},
-	{"remote-ask", ask(There, 1)},
-	{"remote-ask-64", ask(There, 64)},
-	{"behind-large", behind},
-}
-
-// Run does all jobs with all systems, each job with one system after the other, so
-// that they share the minute. d is how long each takes.
-func Run(ctx context.Context, systems []System, d time.Duration, progress func(what string, done float64, ops int64)) (*Report, error) {
-	r := newReport()
-	for i, job := range jobs {
-		for k, s := range systems {
-			progress(job.name+", "+s.Name(), float64(i*len(systems)+k)/float64(len(jobs)*len(systems)), 0)
-			f, err := job.do(ctx, s, d)
-			if err != nil {
-				return nil, fmt.Errorf("%s with %s: %w", job.name, s.Name(), err)
-			}
-			if f.Ops > 0 {
-				f.Job, f.System = job.name, s.Name()
-				r.Figures = append(r.Figures, f)
-			}
-		}
-	}
-	r.finish()
-	return r, nil
-}
-
-func tell(p Place) func(context.Context, System, time.Duration) (Figure, error) {
-	return func(ctx context.Context, s System, d time.Duration) (f Figure, err error) {
-		send, question := s.Teller(p), s.Asker(p)
-		if send == nil || question == nil {
-			return f, nil
-		}
-		before, err := count(question)
-		if err != nil {
-			return f, err
-		}
-		if err := bursts(ctx, send, question, &before, d/10, nil); err != nil { // warm
-			return f, err
-		}
-		begun, cpu := time.Now(), measure.CPU()+s.CPU()
-		if err := bursts(ctx, send, question, &before, d, &f.Ops); err != nil {
-			return f, err
-		}
-		took, spent := time.Since(begun), measure.CPU()+s.CPU()-cpu
-		f.OpsPerS = float64(f.Ops) / took.Seconds()
-		f.CPUPerOp = spent.Seconds() * 1e6 / float64(f.Ops)
-		return f, nil
-	}
-}
-
-// bursts tells for d, and checks that all of it has been handled. handled is the
-// actor's count.
-func bursts(ctx context.Context, send func([]byte) error, question func([]byte) ([]byte, error), handled *uint64, d time.Duration, ops *int64) error {
-	m := make([]byte, Size)
-	for end := time.Now().Add(d); ctx.Err() == nil; {
-		for range burst {
-			if err := send(m); err != nil {
-				return err
-			}
-		}
-		now, err := count(question)
-		if err != nil {
-			return err
-		}
-		if now != *handled+burst {
-			return fmt.Errorf("of %d messages %d were handled", burst, now-*handled)
-		}
-		*handled = now
-		if ops != nil {
-			*ops += burst
-		}
-		if time.Now().After(end) {
-			return nil
-		}
-	}
-	return ctx.Err()
-}
-
-// count asks how many messages an actor has been told. The question comes behind them.
-func count(question func([]byte) ([]byte, error)) (uint64, error) {
-	m := make([]byte, Size)
-	m[0] = AskCount
-	answer, err := question(m)
-	if err != nil {
-		return 0, err
-	}
-	if len(answer) < 8 {
-		return 0, fmt.Errorf("an answer of %d bytes to a question for the count", len(answer))
-	}
-	return binary.LittleEndian.Uint64(answer), nil
-}
-
-// Answer is what an actor answers.
+// Answer is what an actor answers that has been told so many messages.
 func Answer(question []byte, told uint64) []byte {
 	if len(question) > 0 && question[0] == AskCount {
 		return binary.LittleEndian.AppendUint64(nil, told)
@@ -177,58 +56,96 @@ func Answer(question []byte, told uint64) []byte {
 	return question
 }
 
-func ask(p Place, callers int) func(context.Context, System, time.Duration) (Figure, error) {
-	return func(ctx context.Context, s System, d time.Duration) (f Figure, err error) {
-		question := s.Asker(p)
-		if question == nil {
-			return f, nil
-		}
-		m := make([]byte, Size)
-		r, err := measure.Load{Clients: callers, Duration: d, CPU: s.CPU}.Run(ctx, func(int, int) error {
-			answer, err := question(m)
-			if err == nil && len(answer) != Size {
-				err = fmt.Errorf("an answer of %d bytes", len(answer))
-			}
-			return err
-		})
+// System is what is measured.
+type System struct {
+	Name string
+	// Serve starts its actors in the other process; nil: it has none there.
+	Serve func() (*Server, error)
+	// Open starts its actors in this process; addr is where the others are.
+	Open func(ctx context.Context, addr string) (*Client, error)
+}
+
+// Server is a system in the other process.
+type Server struct {
+	Addr  string
+	Close func()
+}
+
+// Client is a system in this process: its actors by their place, nil where it has none.
+type Client struct {
+	Actors [Large + 1]*Actor
+	Close  func()
+
+	cpu func() time.Duration // of its other process so far
+}
+
+// Actor is one of a system's, seen from this process.
+type Actor struct {
+	Tell func(m []byte) error           // has one user
+	Ask  func(m []byte) ([]byte, error) // has many
+}
+
+// Options are the options of Run. All but Progress are required.
+type Options struct {
+	// Start makes the command of the other process of a system: one that calls [Serve]
+	// with its standard input and output.
+	Start    func(ctx context.Context, system string) *exec.Cmd
+	Rounds   int           // of which each figure is the median
+	Duration time.Duration // of a round of a job
+	// Progress is told what is measured now and how far it is, from 0 to 1.
+	Progress func(what string, done float64, ops int64)
+}
+
+// Run does all jobs with all systems, the first of which is held against the rest.
+func Run(ctx context.Context, systems []System, o Options) (*rounds.Report, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	clients := make([]*Client, len(systems))
+	for i, s := range systems {
+		c, err := s.open(ctx, o.Start)
 		if err != nil {
-			return f, err
+			return nil, fmt.Errorf("open %s: %w", s.Name, err)
 		}
-		return figure(r), nil
+		defer c.Close()
+		clients[i] = c
 	}
+	return rounds.Run(ctx, fmt.Sprintf("messages of %d bytes", Size), turns(systems, clients, o.Duration), o.Rounds, o.Progress)
 }
 
-// behind tells one actor what is large, and asks another at once.
-func behind(ctx context.Context, s System, d time.Duration) (f Figure, err error) {
-	send, landed, question := s.Teller(Large), s.Asker(Large), s.Asker(There)
-	if send == nil || question == nil || landed == nil {
-		return f, nil
-	}
-	big, m, r := make([]byte, large), make([]byte, Size), &measure.Result{Latencies: measure.NewHistogram()}
-	before := measure.CPU() + s.CPU()
-	for end := time.Now().Add(d); time.Now().Before(end) && ctx.Err() == nil; r.Ops++ {
-		if err := send(big); err != nil {
-			return f, err
+// turns are all jobs, each with the systems that have actors where it needs them.
+func turns(systems []System, clients []*Client, d time.Duration) (all []rounds.Job) {
+	for _, j := range jobs {
+		job := rounds.Job{Name: j.name}
+		for i, c := range clients {
+			if !c.has(j.needs) {
+				continue
+			}
+			job.Sides = append(job.Sides, rounds.Side{Name: systems[i].Name, Do: func(ctx context.Context) (rounds.Figure, error) {
+				return j.do(ctx, c, d)
+			}})
 		}
-		begun := time.Now()
-		if _, err := question(m); err != nil {
-			return f, err
-		}
-		took := time.Since(begun)
-		r.Took += took
-		_ = r.Latencies.RecordValue(int64(took)) // over a minute: beyond the scale
-		if _, err := count(landed); err != nil { // all of it is there before the next
-			return f, err
+		if len(job.Sides) > 0 {
+			all = append(all, job)
 		}
 	}
-	r.CPU = measure.CPU() + s.CPU() - before
-	return figure(r), ctx.Err()
+	return all
 }
 
-func figure(r *measure.Result) (f Figure) {
-	f.Ops = r.Ops
-	f.OpsPerS = float64(r.Ops) / r.Took.Seconds()
-	f.P50, f.P99 = measure.Micros(r.Latencies, 50), measure.Micros(r.Latencies, 99)
-	f.CPUPerOp = r.CPU.Seconds() * 1e6 / float64(max(r.Ops, 1))
-	return f
+func (c *Client) has(places []Place) bool {
+	for _, p := range places {
+		if c.Actors[p] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Serve is the other process of the system of that name, until in ends.
+func Serve(systems []System, name string, in io.Reader, out io.Writer) error {
+	for _, s := range systems {
+		if s.Name == name && s.Serve != nil {
+			return s.serve(in, out)
+		}
+	}
+	return fmt.Errorf("no system %q with actors in another process", name)
 }

@@ -1,53 +1,92 @@
 package messages_test
 
 import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pawl-go/pawl/bench/messages"
+	"github.com/pawl-go/pawl/bench/rounds"
 )
 
-// lossy loses the hundredth message.
-type lossy struct{ *messages.Channel }
+var systems = []messages.System{messages.Pawl(), messages.TCP(), messages.Channel()}
 
-func (l lossy) Teller(p messages.Place) func([]byte) error {
-	send, n := l.Channel.Teller(p), 0
-	if send == nil {
-		return nil
-	}
-	return func(m []byte) error {
-		if n++; n == 100 {
-			return nil
+func TestMain(m *testing.M) {
+	if system := os.Getenv("PAWL_MESSAGES_SYSTEM"); system != "" {
+		if err := messages.Serve(systems, system, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
-		return send(m)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func run(t *testing.T, systems ...messages.System) (*rounds.Report, error) {
+	t.Helper()
+	return messages.Run(t.Context(), systems, messages.Options{
+		Rounds: 1, Duration: time.Millisecond,
+		Start: func(ctx context.Context, system string) *exec.Cmd {
+			cmd := exec.CommandContext(ctx, os.Args[0])
+			cmd.Env = append(os.Environ(), "PAWL_MESSAGES_SYSTEM="+system)
+			return cmd
+		},
+	})
+}
+
+// Each system does the jobs for which it has actors.
+func TestSmoke(t *testing.T) {
+	r, err := run(t, systems...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, f := range r.Figures {
+		got[f.System] = append(got[f.System], f.Job)
+		if f.Ops <= 0 || f.OpsPerS <= 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+	local, remote := "local-tell local-ask", "remote-tell remote-ask remote-ask-64 behind-large with-large"
+	for system, want := range map[string]string{"pawl mesh": local + " " + remote, "bare TCP": remote, "channel": local} {
+		if jobs := strings.Join(got[system], " "); jobs != want {
+			t.Errorf("%s did %q, want %q", system, jobs, want)
+		}
 	}
 }
 
-func run(t *testing.T, s messages.System) (*messages.Report, error) {
-	t.Helper()
-	return messages.Run(t.Context(), []messages.System{s}, time.Millisecond, func(string, float64, int64) {})
+// lossy is a channel that loses the hundredth message.
+func lossy() messages.System {
+	s := messages.Channel()
+	return messages.System{Name: "lossy", Open: func(ctx context.Context, addr string) (*messages.Client, error) {
+		c, err := s.Open(ctx, addr)
+		actor := c.Actors[messages.Here]
+		tell, n := actor.Tell, 0
+		actor.Tell = func(m []byte) error {
+			if n++; n == 100 {
+				return nil
+			}
+			return tell(m)
+		}
+		return c, err
+	}}
 }
 
 // A system that loses a message has no figures.
 func TestLossIsFound(t *testing.T) {
-	c := messages.NewChannel()
-	defer c.Close()
-	if r, err := run(t, c); err != nil || len(r.Figures) != 2 {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if _, err := run(t, lossy{c}); err == nil || !strings.Contains(err.Error(), "of 50000 messages 49999 were handled") {
+	if _, err := run(t, lossy()); err == nil || !strings.Contains(err.Error(), "of 50000 messages 49999 were handled") {
 		t.Error(err)
 	}
 }
 
-func TestRatios(t *testing.T) {
-	ours := &messages.Report{Figures: []messages.Figure{{Job: "local-ask", System: "ours", OpsPerS: 30, P50: 2, P99: 4, CPUPerOp: 5}}}
-	theirs := &messages.Report{Figures: []messages.Figure{{Job: "local-ask", System: "theirs", OpsPerS: 10, P50: 8, P99: 2, CPUPerOp: 10}}}
-	ours.Add(theirs)
-	want := messages.Ratio{Job: "local-ask", System: "ours", Against: "theirs", MoreOps: 3, LessP50: 4, LessP99: 0.5, LessCPU: 2}
-	if len(ours.Figures) != 2 || len(ours.Ratios) != 1 || ours.Ratios[0] != want {
-		t.Errorf("%+v", ours)
+func TestAProcessThatDoesNotServe(t *testing.T) {
+	s := messages.TCP()
+	s.Name = "unknown to it"
+	if _, err := run(t, s); err == nil || !strings.Contains(err.Error(), "open unknown to it: the other process does not say where it is") {
+		t.Error(err)
 	}
-	ours.Print(t.Output())
 }

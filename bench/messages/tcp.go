@@ -4,24 +4,18 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"sync"
-	"time"
 )
 
-// TCP is bare TCP: frames with a length, told over one connection through a buffer
-// and asked over one connection per caller, unbatched. There is nothing else: the
-// limit of what is remote.
-type TCP struct {
-	addr string
-	cpu  func() time.Duration
-
-	told *bufio.ReadWriter // to tell; a question for the count goes behind
-	mu   sync.Mutex
-	idle []*bufio.ReadWriter // of askers
-	open []net.Conn
+// TCP is bare TCP: frames with a length, told over one connection through a buffer and
+// asked over one connection per caller, unbatched. What is large has a connection and a
+// goroutine of its own. There is nothing else: the limit of what is remote.
+func TCP() System {
+	return System{Name: "bare TCP", Serve: serveTCP, Open: dialTCP}
 }
 
 const (
@@ -29,95 +23,77 @@ const (
 	askFrame
 )
 
-// ServeTCP is the other process's side, until the listener is closed.
-func ServeTCP(l net.Listener) {
+func serveTCP() (*Server, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go answer(conn)
+		}
+	}()
+	return &Server{l.Addr().String(), func() { _ = l.Close() }}, nil // nothing is under way
+}
+
+// answer is the actor of a connection: each has a count of its own.
+func answer(conn net.Conn) {
+	defer conn.Close()
+	rw := buffered(conn)
+	var told uint64
 	for {
-		conn, err := l.Accept()
+		kind, m, err := readFrame(rw)
 		if err != nil {
 			return
 		}
-		go func() {
-			defer conn.Close()
-			rw := buffered(conn)
-			var told uint64
-			for {
-				kind, m, err := readFrame(rw)
-				if err != nil {
-					return
-				}
-				if kind == tellFrame {
-					told++
-					continue
-				}
-				if err := writeFrame(rw, askFrame, Answer(m, told), true); err != nil {
-					return
-				}
-			}
-		}()
+		if kind == tellFrame {
+			told++
+			continue
+		}
+		if err := writeFrame(rw, askFrame, Answer(m, told), true); err != nil {
+			return
+		}
 	}
 }
 
-// DialTCP connects to ServeTCP; cpu is of its process.
-func DialTCP(addr string, cpu func() time.Duration) (t *TCP, err error) {
-	t = &TCP{addr: addr, cpu: cpu}
-	t.told, err = t.dial()
-	return t, err
-}
-
-func (t *TCP) dial() (*bufio.ReadWriter, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(context.Background(), "tcp", t.addr)
+func dialTCP(_ context.Context, addr string) (*Client, error) {
+	conns := &connections{addr: addr}
+	told, err := conns.dial()
 	if err != nil {
-		return nil, fmt.Errorf("dial the bare server: %w", err)
+		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.open = append(t.open, conn)
-	return buffered(conn), nil
+	apart, err := conns.dial()
+	if err != nil {
+		conns.close()
+		return nil, err
+	}
+	large := newWriter(apart)
+	c := &Client{Close: func() { conns.close(); large.close() }}
+	c.Actors[There] = &Actor{
+		Tell: func(m []byte) error { return writeFrame(told, tellFrame, m, false) },
+		Ask: func(m []byte) ([]byte, error) {
+			if m[0] == AskCount { // behind what was told
+				return exchange(told, m)
+			}
+			rw, err := conns.take()
+			if err != nil {
+				return nil, err
+			}
+			defer conns.give(rw)
+			return exchange(rw, m)
+		},
+	}
+	c.Actors[Large] = &Actor{Tell: large.tell, Ask: large.ask}
+	return c, nil
 }
 
-// Close ends all connections.
-func (t *TCP) Close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, conn := range t.open {
-		_ = conn.Close() // nothing is under way
-	}
-}
-
-// Name is that in the report.
-func (t *TCP) Name() string { return "bare TCP" }
-
-// CPU is that of the server's process.
-func (t *TCP) CPU() time.Duration { return t.cpu() }
-
-// Teller has There only.
-func (t *TCP) Teller(p Place) func([]byte) error {
-	if p != There {
-		return nil
-	}
-	return func(m []byte) error { return writeFrame(t.told, tellFrame, m, false) }
-}
-
-// Asker has There only.
-func (t *TCP) Asker(p Place) func([]byte) ([]byte, error) {
-	if p != There {
-		return nil
-	}
-	return func(m []byte) ([]byte, error) {
-		if m[0] == AskCount { // behind what was told
-			return t.ask(t.told, m)
-		}
-		rw, err := t.take()
-		if err != nil {
-			return nil, err
-		}
-		defer t.give(rw)
-		return t.ask(rw, m)
-	}
-}
-
-func (t *TCP) ask(rw *bufio.ReadWriter, m []byte) ([]byte, error) {
+// exchange asks and waits for the answer.
+func exchange(rw *bufio.ReadWriter, m []byte) ([]byte, error) {
 	if err := writeFrame(rw, askFrame, m, true); err != nil {
 		return nil, err
 	}
@@ -125,23 +101,95 @@ func (t *TCP) ask(rw *bufio.ReadWriter, m []byte) ([]byte, error) {
 	return answer, err
 }
 
-func (t *TCP) take() (*bufio.ReadWriter, error) {
-	t.mu.Lock()
-	if n := len(t.idle); n > 0 {
-		rw := t.idle[n-1]
-		t.idle = t.idle[:n-1]
-		t.mu.Unlock()
-		return rw, nil
-	}
-	t.mu.Unlock()
-	return t.dial()
+// connections are those to the bare server.
+type connections struct {
+	addr string
+
+	mu   sync.Mutex
+	idle []*bufio.ReadWriter // of askers
+	open []net.Conn
 }
 
-func (t *TCP) give(rw *bufio.ReadWriter) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.idle = append(t.idle, rw)
+func (c *connections) dial() (*bufio.ReadWriter, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(context.Background(), "tcp", c.addr)
+	if err != nil {
+		return nil, fmt.Errorf("dial the bare server: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = append(c.open, conn)
+	return buffered(conn), nil
 }
+
+func (c *connections) take() (*bufio.ReadWriter, error) {
+	c.mu.Lock()
+	if n := len(c.idle); n > 0 {
+		rw := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		c.mu.Unlock()
+		return rw, nil
+	}
+	c.mu.Unlock()
+	return c.dial()
+}
+
+func (c *connections) give(rw *bufio.ReadWriter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = append(c.idle, rw)
+}
+
+func (c *connections) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.open {
+		_ = conn.Close() // nothing is under way
+	}
+}
+
+// writer writes what it is told from a goroutine, so that a tell does not wait for the
+// other side to read.
+type writer struct {
+	work  chan envelope // of size 0: who tells faster than it can be written waits
+	ended chan struct{}
+}
+
+func newWriter(rw *bufio.ReadWriter) *writer {
+	w := &writer{make(chan envelope), make(chan struct{})}
+	go func() {
+		defer close(w.ended)
+		for e := range w.work {
+			if e.replyTo == nil {
+				_ = writeFrame(rw, tellFrame, e.m, true) // a question behind it fails too
+				continue
+			}
+			answer, err := exchange(rw, e.m)
+			if err != nil {
+				answer = nil
+			}
+			e.replyTo <- answer
+		}
+	}()
+	return w
+}
+
+func (w *writer) tell(m []byte) error {
+	w.work <- envelope{m: m}
+	return nil
+}
+
+func (w *writer) ask(m []byte) ([]byte, error) {
+	replyTo := make(chan []byte, 1)
+	w.work <- envelope{m, replyTo}
+	answer := <-replyTo
+	if answer == nil {
+		return nil, errors.New("the connection is lost")
+	}
+	return answer, nil
+}
+
+func (w *writer) close() { close(w.work); <-w.ended }
 
 func buffered(conn net.Conn) *bufio.ReadWriter {
 	return bufio.NewReadWriter(bufio.NewReaderSize(conn, 64<<10), bufio.NewWriterSize(conn, 64<<10))

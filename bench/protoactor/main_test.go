@@ -4,17 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/pawl-go/pawl/bench/messages"
+	"github.com/pawl-go/pawl/bench/rounds"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("PAWL_PROTOACTOR_CHILD") != "" {
-		if err := serve(os.Stdin, os.Stdout); err != nil {
+	if system := os.Getenv("PAWL_PROTOACTOR_CHILD"); system != "" {
+		if err := messages.Serve(systems(), system, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
@@ -23,17 +26,19 @@ func TestMain(m *testing.M) {
 }
 
 func TestSmoke(t *testing.T) {
-	o := options{duration: 20 * time.Millisecond, json: true, child: func(ctx context.Context) *exec.Cmd {
+	o := options{json: true}
+	o.Rounds, o.Duration = 1, 20*time.Millisecond
+	o.Start = func(ctx context.Context, system string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, os.Args[0])
-		cmd.Env = append(os.Environ(), "PAWL_PROTOACTOR_CHILD=1")
+		cmd.Env = append(os.Environ(), "PAWL_PROTOACTOR_CHILD="+system)
 		return cmd
-	}}
+	}
 	var out bytes.Buffer
 	if err := run(t.Context(), &o, &out); err != nil {
 		t.Fatal(err)
 	}
-	var r messages.Report
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil || len(r.Figures) != 6 {
+	var r rounds.Report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil || len(r.Figures) != 2*7+5+2 {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

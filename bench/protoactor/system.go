@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,6 +14,33 @@ import (
 	"github.com/pawl-go/pawl/bench/messages"
 )
 
+// protoactor is protoactor-go.
+func protoactor() messages.System {
+	return messages.System{
+		Name: "protoactor-go",
+		Serve: func() (*messages.Server, error) {
+			n, err := start()
+			if err != nil {
+				return nil, err
+			}
+			return &messages.Server{Addr: n.system.Address(), Close: n.stop}, nil
+		},
+		Open: func(_ context.Context, addr string) (*messages.Client, error) {
+			n, err := start()
+			if err != nil {
+				return nil, err
+			}
+			c := &messages.Client{Close: n.stop}
+			for place, addr := range []string{
+				messages.Here: n.system.Address(), messages.There: addr, messages.Large: addr,
+			} {
+				c.Actors[place] = n.actor(actor.NewPID(addr, name(messages.Place(place))))
+			}
+			return c, nil
+		},
+	}
+}
+
 // node is a system of actors that can be reached.
 type node struct {
 	system *actor.ActorSystem
@@ -20,7 +48,7 @@ type node struct {
 }
 
 // start starts a node with an actor for each place.
-func start() *node {
+func start() (*node, error) {
 	quiet := func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }
 	n := &node{system: actor.NewActorSystem(actor.WithLoggerFactory(quiet))}
 	cfg := remote.Configure("127.0.0.1", 0, remote.WithServerOptions(grpc.MaxRecvMsgSize(16<<20)),
@@ -40,65 +68,39 @@ func start() *node {
 			}
 		})
 		if _, err := n.system.Root.SpawnNamed(props, name(place)); err != nil {
-			panic(err) // the names differ
+			n.stop()
+			return nil, err
 		}
 	}
-	return n
+	return n, nil
 }
 
 func (n *node) stop() { n.remote.Shutdown(false) }
 
 func name(p messages.Place) string { return fmt.Sprint("actor", int(p)) }
 
-// system is protoactor-go as a messages.System.
-type system struct {
-	*node
-	other *child
-	pids  [3]*actor.PID
-}
-
-func newSystem(other *child) *system {
-	s := &system{node: start(), other: other}
-	s.pids[messages.Here] = actor.NewPID(s.system.Address(), name(messages.Here))
-	for _, p := range []messages.Place{messages.There, messages.Large} {
-		s.pids[p] = actor.NewPID(other.addr, name(p))
-	}
-	return s
-}
-
-func (s *system) close() { s.stop() }
-
-// Name is that in the report.
-func (s *system) Name() string { return "protoactor-go" }
-
-// CPU is that of the other process.
-func (s *system) CPU() time.Duration { return s.other.cpu() }
-
-// Teller has all places. The message is wrapped once, as long as it is the same.
-func (s *system) Teller(p messages.Place) func([]byte) error {
-	root, to := s.system.Root, s.pids[p]
+// actor is one of them. A message to tell is wrapped once, as long as it is the same.
+func (n *node) actor(to *actor.PID) *messages.Actor {
+	root := n.system.Root
 	var wrapped *wrapperspb.BytesValue
-	return func(m []byte) error {
-		if wrapped == nil || &wrapped.Value[0] != &m[0] {
-			wrapped = &wrapperspb.BytesValue{Value: m}
-		}
-		root.Send(to, wrapped)
-		return nil
-	}
-}
-
-// Asker has all places.
-func (s *system) Asker(p messages.Place) func([]byte) ([]byte, error) {
-	root, to := s.system.Root, s.pids[p]
-	return func(m []byte) ([]byte, error) {
-		answer, err := root.RequestFuture(to, &wrapperspb.BytesValue{Value: m}, 30*time.Second).Result()
-		if err != nil {
-			return nil, err
-		}
-		b, ok := answer.(*wrapperspb.BytesValue)
-		if !ok {
-			return nil, fmt.Errorf("an answer of type %T", answer)
-		}
-		return b.Value, nil
+	return &messages.Actor{
+		Tell: func(m []byte) error {
+			if wrapped == nil || &wrapped.Value[0] != &m[0] {
+				wrapped = &wrapperspb.BytesValue{Value: m}
+			}
+			root.Send(to, wrapped)
+			return nil
+		},
+		Ask: func(m []byte) ([]byte, error) {
+			answer, err := root.RequestFuture(to, &wrapperspb.BytesValue{Value: m}, 30*time.Second).Result()
+			if err != nil {
+				return nil, err
+			}
+			b, ok := answer.(*wrapperspb.BytesValue)
+			if !ok {
+				return nil, fmt.Errorf("an answer of type %T", answer)
+			}
+			return b.Value, nil
+		},
 	}
 }

@@ -28,6 +28,7 @@ type Ratio struct {
 	Ops     float64 `json:"ops_ratio,omitempty"` // more is better
 	P50     float64 `json:"p50_ratio,omitempty"` // less is better, and so below
 	P99     float64 `json:"p99_ratio,omitempty"`
+	P999    float64 `json:"p999_ratio,omitempty"`
 	CPU     float64 `json:"cpu_ratio,omitempty"`
 }
 
@@ -44,7 +45,8 @@ func (r *Report) Print(w io.Writer) {
 	for _, f := range r.Figures {
 		width = max(width, len(f.Job))
 	}
-	fmt.Fprintf(w, "  %-*s %-20s %12s %10s %10s %12s %12s   %s\n", width, "", "", "ops/s", "p50, us", "p99, us", "longest, us", "CPU/op, us", "first/this: ops, p50, CPU")
+	fmt.Fprintf(w, "  %-*s %-20s %12s %10s %10s %10s %12s %12s   %s\n", width, "", "",
+		"ops/s", "p50, us", "p99, us", "p99.9, us", "longest, us", "CPU/op, us", "first/this: ops, p50, p99, CPU")
 	last := ""
 	for _, f := range r.Figures {
 		job := f.Job
@@ -52,8 +54,8 @@ func (r *Report) Print(w io.Writer) {
 			job = ""
 		}
 		last = f.Job
-		fmt.Fprintf(w, "  %-*s %-20s %12s %10s %10s %12s %12s%s\n", width, job, f.System,
-			number(f.OpsPerS, 0), number(f.P50, 2), number(f.P99, 2), number(f.Max, 0), number(f.CPUPerOp, 3), r.against(f))
+		fmt.Fprintf(w, "  %-*s %-20s %12s %10s %10s %10s %12s %12s%s\n", width, job, f.System,
+			number(f.OpsPerS, 0), number(f.P50, 2), number(f.P99, 2), number(f.P999, 0), number(f.Max, 0), number(f.CPUPerOp, 3), r.against(f))
 	}
 }
 
@@ -61,7 +63,7 @@ func (r *Report) Print(w io.Writer) {
 func (r *Report) against(f Figure) string {
 	for _, x := range r.Ratios {
 		if x.Job == f.Job && x.Against == f.System {
-			return fmt.Sprintf("   %6s %6s %6s", number(x.Ops, 2), number(x.P50, 2), number(x.CPU, 2))
+			return fmt.Sprintf("   %6s %6s %6s %6s", number(x.Ops, 2), number(x.P50, 2), number(x.P99, 2), number(x.CPU, 2))
 		}
 	}
 	return ""

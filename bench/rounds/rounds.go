@@ -32,13 +32,21 @@ type Figure struct {
 	OpsPerS  float64 `json:"ops_per_s,omitempty"`
 	P50      float64 `json:"p50_us,omitempty"`
 	P99      float64 `json:"p99_us,omitempty"`
+	P999     float64 `json:"p999_us,omitempty"`
 	Max      float64 `json:"max_us,omitempty"`        // the longest of all rounds
 	CPUPerOp float64 `json:"cpu_us_per_op,omitempty"` // of this process and others that serve it, the kernel's part included
 }
 
-// Of takes the figures of a load.
+// Of takes the figures of a load. A percentile that less than one operation would be
+// beyond is left out.
 func Of(r *measure.Result) Figure {
-	f := Figure{Ops: r.Ops, P50: measure.Micros(r.Latencies, 50), P99: measure.Micros(r.Latencies, 99), Max: measure.Micros(r.Latencies, 100)}
+	f := Figure{Ops: r.Ops, P50: measure.Micros(r.Latencies, 50), Max: measure.Micros(r.Latencies, 100)}
+	if r.Ops >= 100 {
+		f.P99 = measure.Micros(r.Latencies, 99)
+	}
+	if r.Ops >= 1000 {
+		f.P999 = measure.Micros(r.Latencies, 99.9)
+	}
 	if r.Ops > 0 && r.Took > 0 {
 		f.OpsPerS = float64(r.Ops) / r.Took.Seconds()
 		f.CPUPerOp = r.CPU.Seconds() * 1e6 / float64(r.Ops)
@@ -91,42 +99,50 @@ func middle(rounds []Figure) Figure {
 		f.Ops += x.Ops
 		f.Max = max(f.Max, x.Max)
 	}
-	f.OpsPerS = median(rounds, func(f Figure) float64 { return f.OpsPerS })
-	f.P50 = median(rounds, func(f Figure) float64 { return f.P50 })
-	f.P99 = median(rounds, func(f Figure) float64 { return f.P99 })
-	f.CPUPerOp = median(rounds, func(f Figure) float64 { return f.CPUPerOp })
+	for _, m := range measures {
+		all := make([]float64, len(rounds))
+		for i := range rounds {
+			all[i] = *m(&rounds[i])
+		}
+		*m(&f) = median(all)
+	}
 	return f
 }
 
-func median(rounds []Figure, of func(Figure) float64) float64 {
-	all := make([]float64, len(rounds))
-	for i, f := range rounds {
-		all[i] = of(f)
+// measures are those of a figure that have medians and ratios.
+var measures = []func(*Figure) *float64{
+	func(f *Figure) *float64 { return &f.OpsPerS },
+	func(f *Figure) *float64 { return &f.P50 },
+	func(f *Figure) *float64 { return &f.P99 },
+	func(f *Figure) *float64 { return &f.P999 },
+	func(f *Figure) *float64 { return &f.CPUPerOp },
+}
+
+// median is that of the rounds that have the measure; what is missing is zero.
+func median(all []float64) float64 {
+	all = slices.DeleteFunc(all, func(v float64) bool { return v == 0 })
+	n := len(all)
+	if n == 0 {
+		return 0
 	}
 	slices.Sort(all)
-	n := len(all)
 	return (all[(n-1)/2] + all[n/2]) / 2
 }
 
-// ratio is the median of the ratios of two sides within a round.
+// ratio is the median of the ratios of two sides within a round, of each measure by
+// itself.
 func ratio(ours, theirs []Figure) Ratio {
-	pairs := func(of func(Figure) float64) float64 {
-		var all []Figure
-		for i := range ours {
-			if of(theirs[i]) > 0 {
-				all = append(all, Figure{OpsPerS: of(ours[i]) / of(theirs[i])})
+	quotients := make([]Figure, len(ours))
+	for i := range ours {
+		for _, m := range measures {
+			if by := *m(&theirs[i]); by > 0 {
+				*m(&quotients[i]) = *m(&ours[i]) / by
 			}
 		}
-		if len(all) == 0 {
-			return 0
-		}
-		return median(all, func(f Figure) float64 { return f.OpsPerS })
 	}
+	q := middle(quotients)
 	return Ratio{
 		Job: ours[0].Job, System: ours[0].System, Against: theirs[0].System,
-		Ops: pairs(func(f Figure) float64 { return f.OpsPerS }),
-		P50: pairs(func(f Figure) float64 { return f.P50 }),
-		P99: pairs(func(f Figure) float64 { return f.P99 }),
-		CPU: pairs(func(f Figure) float64 { return f.CPUPerOp }),
+		Ops: q.OpsPerS, P50: q.P50, P99: q.P99, P999: q.P999, CPU: q.CPUPerOp,
 	}
 }

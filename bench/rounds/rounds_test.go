@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-go/pawl/bench/measure"
 	"github.com/pawl-go/pawl/bench/rounds"
 )
 
@@ -41,6 +42,40 @@ func TestSidesTakeTurnsAndMediansAreReported(t *testing.T) {
 	r.Print(&out)
 	if !strings.Contains(out.String(), "0.50") {
 		t.Error(out.String())
+	}
+}
+
+// What a round has not measured counts for nothing, and not as zero.
+func TestMissingMeasures(t *testing.T) {
+	n := 0
+	side := func(p99 ...float64) rounds.Side {
+		return rounds.Side{Do: func(context.Context) (rounds.Figure, error) {
+			n++
+			return rounds.Figure{Ops: 1, P99: p99[(n-1)/2]}, nil
+		}}
+	}
+	job := rounds.Job{Name: "job", Sides: []rounds.Side{side(8, 0, 6), side(4, 4, 2)}}
+	r, err := rounds.Run(t.Context(), "title", []rounds.Job{job}, 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Figures[0].P99 != 7 || r.Figures[1].P99 != 4 || r.Ratios[0].P99 != 2.5 || r.Ratios[0].P50 != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestPercentilesOfFewOperations(t *testing.T) {
+	for _, c := range []struct {
+		ops       int
+		p99, p999 bool
+	}{{99, false, false}, {100, true, false}, {1000, true, true}} {
+		res, err := measure.Load{Ops: c.ops, Warm: -1}.Run(t.Context(), func(int, int) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := rounds.Of(res); f.P99 > 0 != c.p99 || f.P999 > 0 != c.p999 || f.P50 == 0 {
+			t.Errorf("%d operations: %+v", c.ops, f)
+		}
 	}
 }
 

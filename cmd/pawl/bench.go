@@ -137,12 +137,15 @@ func (c *cli) benchMesh() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "mesh", Short: "Messages between actors of two processes, beside bare TCP and a Go channel", Args: args(0, 0),
+		Example: "  pawl bench mesh --rounds 9",
 	}
-	cmd.Flags().DurationVar(&o.Duration, "duration", 2*time.Second, "how long each job with each system")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON; -o json does as well")
+	f := cmd.Flags()
+	f.IntVar(&o.Rounds, "rounds", 5, "rounds of each job, in which all sides take turns; medians are shown")
+	f.DurationVar(&o.Duration, "duration", 500*time.Millisecond, "how long a round of a job")
+	f.BoolVar(&asJSON, "json", false, "print JSON; -o json does as well")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if o.Duration <= 0 {
-			return usagef("--duration is positive")
+		if o.Rounds < 1 || o.Duration <= 0 {
+			return usagef("--rounds and --duration are at least 1")
 		}
 		bar := c.progress()
 		o.Progress = bar.show
