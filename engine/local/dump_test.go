@@ -108,8 +108,8 @@ func (e *Engine) dumpState(b *strings.Builder) {
 func (e *Engine) buried(id engine.Actor) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	a := e.mu.f.actors[id]
-	if a == nil || a.line.Len() == 0 || a.dirty != nil || a.saving != nil {
+	a := e.mu.f.actors.Get(id)
+	if a == nil || a.line.Len() == 0 || a.changes != nil {
 		return false
 	}
 	for p := range a.line.All {
