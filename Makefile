@@ -7,10 +7,13 @@ SEED   ?=
 ROUNDS ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo20 test mutants race lint fmt race20 soak soak-queue soak-mesh histories philosophers shop bench fuzz spec sim clean
+.PHONY: help build demo demo20 test mutants race lint fmt race20 soak soak-queue soak-mesh histories philosophers shop bench fuzz spec sim clean
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## the command line: bin/pawl
+	$(GO) build -o bin/pawl ./cmd/pawl
 
 demo: ## the airline: 20,000 flights, 20 times kill -9, and a verdict; DURABILITY=replicated: on three hosts
 	$(GO) run ./examples/flights/cmd/airline $(if $(DURABILITY),--durability $(DURABILITY)) $(if $(SEED),--seed $(SEED))
@@ -66,8 +69,7 @@ shop: ## a front in JavaScript, orders in Go, payments in Python: ORDERS=400 wit
 sim: ## 10,000 random programs with failures, on virtual time and a simulated disk; SEED=42 tells of one program
 	$(GO) test ./internal/sim/program -count=1 -timeout 60m -v -run 'TestPrograms$$' $(if $(SEED),-seed $(SEED),-programs 10000)
 
-bench: ## the durable counter, both durabilities, beside a bare probe; and beside DBOS Transact
-	$(GO) build -o bin/pawl ./cmd/pawl
+bench: build ## the durable counter, both durabilities, beside a bare probe; and beside DBOS Transact
 	bin/pawl bench call --clients 1 --durability process
 	bin/pawl bench call --clients 64 --keys 1000 --durability process
 	bin/pawl bench call --clients 1 --durability disk

@@ -85,13 +85,14 @@ func (n *Node) receiveStream(raw net.Conn, shaken func()) error {
 	if err := checkCertificate(conn, who.Node); err != nil {
 		return errors.Join(err, reply(wire.Unauthorized, 0, wire.LinkID{}, 0))
 	}
-	if !n.sends() || n.State() == NodeLeaving {
+	switch state := n.State(); {
+	case !n.sends(), state == NodeLeaving && who.Stream == 0:
 		return reply(wire.Leaving, 0, wire.LinkID{}, 0)
-	}
-	if who.Stream == 0 {
+	case who.Stream == 0:
 		return n.receiveControl(ctx, conn, who, reply)
+	default: // also of a link that this node will say goodbye by
+		return n.receiveLane(conn, who, reply)
 	}
-	return n.receiveLane(conn, who, reply)
 }
 
 func (n *Node) introduce(ctx context.Context, raw net.Conn) (net.Conn, wire.Identity, func(wire.Reception) error, error) {

@@ -72,8 +72,7 @@ type counts struct {
 	elsewhere   tally
 	replies     struct{ sent, received, stale, undeliverable atomic.Uint64 }
 
-	// Of actors and links that are gone.
-	pastSent, pastHandled atomic.Uint64
+	pastSent uint64 // over links that are over; guarded by Node.mu
 }
 
 // tally counts by reason.
@@ -107,8 +106,7 @@ func (t *tally) all(known []Reason) map[Reason]uint64 {
 // sums agree only while the node is at rest.
 func (n *Node) Counters() Counters {
 	c := Counters{
-		Sent:                 n.counts.sentNowhere.Load() + n.counts.pastSent.Load(),
-		Handled:              n.counts.pastHandled.Load(),
+		Sent:                 n.counts.sentNowhere.Load(),
 		Dropped:              n.counts.dropped.all(dropReasons[:]),
 		Refused:              n.counts.refused.all(refuseReasons[:]),
 		RefusedElsewhere:     n.counts.elsewhere.all(refuseReasons[:]),
@@ -120,14 +118,12 @@ func (n *Node) Counters() Counters {
 		HandshakesRefused:    n.counts.handshakes.Load(),
 		Pending:              n.calls.len(),
 	}
-	for _, a := range n.actors.all() {
-		sent, handled := a.base().counted()
-		c.Sent += sent
-		c.Handled += handled
-		c.Actors++
-	}
+	sent, handled, actors := n.actors.counted()
+	c.Sent += sent
+	c.Handled, c.Actors = handled, actors
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	c.Sent += n.counts.pastSent
 	for _, l := range n.links {
 		c.Sent += l.sent()
 	}

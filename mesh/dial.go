@@ -158,7 +158,7 @@ func (n *Node) redialLane(l *link, s *stream) {
 	delay := n.cfg.Timing.RedialMin
 	var err error
 	for range roster.Attempts {
-		if err = n.redialOnce(l, s); err == nil || l.ctx.Err() != nil {
+		if err = n.redialOnce(l, s); err == nil || l.ctx.Err() != nil || l.isParting() {
 			return
 		}
 		select {
@@ -190,12 +190,17 @@ func (n *Node) redialOnce(l *link, s *stream) error {
 func (l *link) resume(s *stream, conn net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failed || s.attached() {
+	if l.failed || l.parting.isFinal() || s.attached() {
 		_ = conn.Close() // too late for it, or another dial was first: the peer dials again
 		return
 	}
 	delete(l.detached, s.index)
 	s.attach(conn)
-	s.start()
+	if l.started {
+		s.start()
+	}
+	if s.hasEnded() {
+		s.sayFin() // it was lost with the connection, perhaps
+	}
 	l.node.log.Info("lane restored", "peer", l.peer.id, "lane", s.index)
 }

@@ -9,8 +9,9 @@ import (
 type directory struct {
 	node   *Node
 	shards [16]struct {
-		mu     sync.RWMutex
-		byName map[string]anyActor
+		mu            sync.RWMutex
+		byName        map[string]anyActor
+		sent, handled uint64 // messages of actors that have ended
 	}
 
 	mu      sync.Mutex
@@ -60,8 +61,8 @@ func (d *directory) remove(a anyActor) {
 	s := &d.shards[hashName(c.name)%16]
 	s.mu.Lock()
 	sent, handled := c.counted()
-	d.node.counts.pastSent.Add(sent)
-	d.node.counts.pastHandled.Add(handled)
+	s.sent += sent
+	s.handled += handled
 	delete(s.byName, c.name)
 	s.mu.Unlock()
 }
@@ -89,6 +90,25 @@ func (d *directory) close() <-chan struct{} {
 		close(d.emptied)
 	}
 	return d.emptied
+}
+
+// counted returns how many messages of this node were sent to actors here so far, how
+// many were begun, and how many actors there are. One that ends is counted once.
+func (d *directory) counted() (sent, handled uint64, actors int) {
+	for i := range d.shards {
+		s := &d.shards[i]
+		s.mu.RLock()
+		sent += s.sent
+		handled += s.handled
+		for _, a := range s.byName {
+			sentTo, begun := a.base().counted()
+			sent += sentTo
+			handled += begun
+		}
+		actors += len(s.byName)
+		s.mu.RUnlock()
+	}
+	return sent, handled, actors
 }
 
 // all returns the actors, in no order.

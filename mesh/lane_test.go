@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,5 +122,33 @@ func TestStaleDialOfALane(t *testing.T) {
 	s.mu.Unlock()
 	if lost := a.Counters().Dropped[ReasonLost]; lost != before {
 		t.Errorf("%d lost before, %d after", before, lost)
+	}
+}
+
+// readCounter is a connection on which nothing comes, and that counts its readers.
+type readCounter struct {
+	net.Conn
+	readers atomic.Int32
+}
+
+func (c *readCounter) Read(b []byte) (int, error) {
+	c.readers.Add(1)
+	return c.Conn.Read(b)
+}
+
+// A lane comes back before its link has begun to be read: what it brings has one reader,
+// or it would lose its order.
+func TestLaneThatComesBackEarlyHasOneReader(t *testing.T) {
+	a, _ := pair(t)
+	l := newLink(a, &peer{id: "z"}, wire.LinkID{1}, wire.Identity{Node: "z", Incarnation: 1, Lanes: 1}, false)
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	conn := &readCounter{Conn: ours}
+	l.resume(l.lanes[0], conn)
+	l.start()
+	l.fail(errReplaced)
+	<-l.over // its readers have ended
+	if n := conn.readers.Load(); n != 1 {
+		t.Errorf("%d readers", n)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-
-	"github.com/pawl-go/pawl/mesh/internal/wire"
 )
 
 // Leave takes the node out of the mesh in good order: its actors are shut down and
@@ -53,29 +51,6 @@ func (n *Node) leave(ctx context.Context) error {
 	}
 	all.Wait()
 	return errors.Join(append(errs, membership)...)
-}
-
-// sayGoodbye ends each lane behind what waits in it, and waits until the peer has
-// read all that.
-func (l *link) sayGoodbye(ctx context.Context) error {
-	l.sayRefusals()
-	for _, s := range l.lanes[:l.own] {
-		if err := s.awaitDrained(ctx); err != nil {
-			return err
-		}
-		b := l.node.takeBuffer()
-		b.b = wire.AppendEmpty(b.b[:0], wire.Fin)
-		s.pushAlways(b, false)
-	}
-	l.say(wire.AppendHeartbeat(nil, l.received())) // the last: the peer counts the rest as lost
-	l.say(wire.AppendEmpty(nil, wire.Goodbye))
-	select {
-	case <-l.bye:
-	case <-l.ctx.Done(): // the peer is gone
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
 }
 
 // Close stops the node at once: actors are aborted after the message they are in,

@@ -3,6 +3,7 @@ package mesh_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,4 +93,55 @@ func TestLeaveTellsEachMonitor(t *testing.T) {
 			t.Errorf("%d of %d monitors are not told", lost, len(monitors))
 		}
 	})
+}
+
+// Both sides send without a pause while one of them leaves: each message is in one
+// counter of one of them in the end.
+func TestLeaveUnderLoadCountsAll(t *testing.T) {
+	configure := func(cfg *mesh.Config) {
+		messages(cfg)
+		cfg.Timing.Heartbeat, cfg.Timing.Silence = time.Minute, time.Hour // no acknowledgement on the way
+	}
+	for _, leaves := range []string{"a", "b"} {
+		t.Run(leaves, func(t *testing.T) {
+			t.Run("simulated", func(t *testing.T) {
+				meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
+					c.Configure = configure
+					leaveUnderLoad(t, c, leaves)
+				})
+			})
+			t.Run("sockets", func(t *testing.T) { leaveUnderLoad(t, newSockets(t, configure), leaves) })
+		})
+	}
+}
+
+func leaveUnderLoad(t *testing.T, c cluster, leaves string) {
+	nodes := []*mesh.Node{c.Start("a"), c.Start("b")}
+	c.WaitForMembers(2)
+	const actors = 5
+	var senders sync.WaitGroup
+	for i, n := range nodes {
+		other := nodes[1-i]
+		for k := range actors {
+			name := fmt.Sprint("sink", k)
+			spawn(t, other, name, ignore[[]byte])
+			to := mesh.At(n, mesh.Address[[]byte]{Node: other.ID(), Name: name})
+			senders.Go(func() {
+				for size := 0; ; size = (size + 977) % 40_000 { // some in fragments
+					if to.Cast(t.Context(), make([]byte, size)) != nil {
+						return // one of them has left
+					}
+					time.Sleep(time.Millisecond) // a rate, also in virtual time
+				}
+			})
+		}
+	}
+	for _, n := range nodes {
+		if !eventually(c, func() bool { return n.Counters().Handled > 100 }) {
+			t.Fatalf("%s: %+v", n.ID(), n.Counters())
+		}
+	}
+	c.Leave(leaves)
+	senders.Wait()
+	settledOn(t, c, nodes)
 }

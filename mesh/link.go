@@ -39,14 +39,13 @@ type link struct {
 
 	mu       sync.Mutex // guards what follows
 	failed   bool
-	attached int // lanes, of a link that is not up yet
+	attached int  // lanes, of a link that is not up yet
+	started  bool // its streams are read
 	complete chan struct{}
 	watching map[uint64]*core // monitors of the peer on actors here
 	refusals map[refusalKey]uint64
 	detached map[int]time.Time // lanes that the peer has to dial again, and since when
-	goodbye  bool              // the peer leaves: all it sends is done when each lane is finished
-	byeSaid  bool              // and has our answer
-	bye      chan struct{}     // closed when it has answered our goodbye
+	parting  parting
 }
 
 type refusalKey struct {
@@ -58,7 +57,7 @@ func newLink(n *Node, p *peer, id wire.LinkID, who wire.Identity, dialed bool) *
 	l := &link{
 		node: n, peer: p, id: id, incarnation: who.Incarnation, identity: who, dialed: dialed,
 		own: n.cfg.Lanes, theirs: int(who.Lanes),
-		over: make(chan struct{}), complete: make(chan struct{}), bye: make(chan struct{}),
+		over: make(chan struct{}), complete: make(chan struct{}), parting: newParting(),
 	}
 	l.ctx, l.cancel = context.WithCancelCause(n.ctx)
 	l.control = newStream(l, controlStream)
@@ -93,8 +92,12 @@ func (l *link) attachLane(i int, conn net.Conn) {
 	}
 }
 
-// start begins to read from all streams.
+// start begins to read from all streams. A lane that has come back before is read from
+// here on too, by one reader.
 func (l *link) start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.started = true
 	for _, s := range l.streams() {
 		s.start()
 	}
@@ -117,9 +120,10 @@ func (l *link) laneLost(s *stream, why error) {
 	l.node.calls.disconnect(func(p *pendingCall) bool {
 		return p.link == l && (p.lane == s.index || p.lane >= 0 && p.reply(l) == s.index)
 	})
+	defer l.checkParting()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failed || l.goodbye {
+	if l.failed || l.parting.isFinal() {
 		return
 	}
 	l.node.log.Info("lane lost", "peer", l.peer.id, "lane", s.index, "err", why)

@@ -290,7 +290,7 @@ func (n *Node) establish(l *link) error {
 	var older []*link
 	ok := false
 	n.change(func(r *roster.Roster) (e roster.Effects) {
-		if l.isFailed() || !n.sends() {
+		if l.isFailed() || n.State() != NodeUp { // who leaves would not say goodbye by it
 			return e
 		}
 		if ok, e = r.Establish(n.now(), l.identity, l.id, l.dialed); !ok {
@@ -339,7 +339,7 @@ func (n *Node) linkOver(l *link, why error) {
 			return e
 		}
 		delete(n.links, l.id)
-		n.counts.pastSent.Add(l.sent())
+		n.counts.pastSent += l.sent()
 		n.settle(l.peer, 0, false)
 		l.peer.past = &pastLink{id: l.id, sent: l.sent() - l.lost(), acked: l.acked.Load(), received: l.received()}
 		v, known := n.peers.Load(l.peer.id)

@@ -61,11 +61,21 @@ func (w *witness) check(t *testing.T) {
 // handled + refused + dropped = sent.
 func settled(t *testing.T, c cluster) {
 	t.Helper()
+	var nodes []*mesh.Node
+	for _, id := range c.Names() {
+		nodes = append(nodes, c.Node(id))
+	}
+	settledOn(t, c, nodes)
+}
+
+// settledOn is settled for these nodes, of which some may have left.
+func settledOn(t *testing.T, c cluster, nodes []*mesh.Node) {
+	t.Helper()
 	var last string
 	if eventually(c, func() bool {
 		var sent, handled, gone uint64
-		for _, id := range c.Names() {
-			k := c.Node(id).Counters()
+		for _, n := range nodes {
+			k := n.Counters()
 			sent += k.Sent
 			handled += k.Handled
 			for _, n := range k.Refused {
@@ -80,8 +90,8 @@ func settled(t *testing.T, c cluster) {
 	}) {
 		return
 	}
-	for _, id := range c.Names() {
-		t.Logf("%s: %+v", id, c.Node(id).Counters())
+	for _, n := range nodes {
+		t.Logf("%s: %+v", n.ID(), n.Counters())
 	}
 	t.Error(last)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pawl-go/pawl/mesh/internal/roster"
 	"github.com/pawl-go/pawl/mesh/internal/wire"
 )
 
@@ -27,13 +26,13 @@ func (s *stream) handle(k wire.Kind, body []byte, size int) error {
 	case wire.Fragment:
 		return s.handleFragment(body)
 	case wire.Fin:
-		s.finish()
+		s.finished()
 	case wire.Heartbeat:
 		received, err := wire.ParseHeartbeat(body)
 		if err != nil {
 			return err
 		}
-		l.acked.Store(received)
+		l.acked.Store(max(received, l.acked.Load())) // two may have crossed on their way out
 	case wire.Op:
 		return l.handleOp(body)
 	case wire.Notice:
@@ -47,9 +46,11 @@ func (s *stream) handle(k wire.Kind, body []byte, size int) error {
 	case wire.Refused:
 		return l.handleRefused(body)
 	case wire.Goodbye:
-		l.handleGoodbye()
+		l.goodbye()
 	case wire.GoodbyeOK:
 		l.goodbyeOK()
+	case wire.Parted:
+		l.parted()
 	default:
 		return fmt.Errorf("%w: kind %d, of a newer version perhaps", wire.ErrMalformed, k)
 	}
@@ -212,70 +213,6 @@ func (l *link) handleRefused(body []byte) error {
 		})
 	}
 	return nil
-}
-
-// finish is for a lane on which the peer sends no more.
-func (s *stream) finish() {
-	s.mu.Lock()
-	s.finished = true
-	s.mu.Unlock()
-	s.link.checkGoodbye()
-}
-
-// handleGoodbye is for a peer that leaves. What it has sent before is on the
-// lanes; it has left when all of them are finished.
-func (l *link) handleGoodbye() {
-	l.mu.Lock()
-	l.goodbye = true
-	l.mu.Unlock()
-	l.checkGoodbye()
-}
-
-func (l *link) checkGoodbye() {
-	l.mu.Lock()
-	leaving := l.goodbye && !l.byeSaid
-	l.mu.Unlock()
-	if !leaving {
-		return
-	}
-	for _, s := range l.lanes[:l.theirs] {
-		s.mu.Lock()
-		done := s.finished || s.conn == nil
-		s.mu.Unlock()
-		if !done {
-			return
-		}
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.byeSaid || l.failed {
-		return
-	}
-	l.byeSaid = true
-	l.work.Go(l.partWith)
-}
-
-// partWith takes a peer out that has said goodbye, once our answer is on its way: what
-// has arrived, of all that it will ever send, so that it counts none of it as lost.
-func (l *link) partWith() {
-	l.say(wire.AppendHeartbeat(nil, l.received()))
-	l.say(wire.AppendEmpty(nil, wire.GoodbyeOK))
-	if err := l.control.awaitDrained(l.ctx); err != nil {
-		l.node.log.Debug("the peer has left without our answer", "peer", l.peer.id, "err", err)
-	}
-	l.node.change(func(r *roster.Roster) roster.Effects {
-		return r.Remove(l.node.now(), l.peer.id, l.incarnation, true)
-	})
-}
-
-func (l *link) goodbyeOK() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	select {
-	case <-l.bye:
-	default:
-		close(l.bye)
-	}
 }
 
 // malformed counts a frame that is not what it says, and logs it now and then.

@@ -41,7 +41,8 @@ type stream struct {
 	lost     uint64   // of these, those that are known never to have arrived
 	waiters  waitlist // for room
 	drained  chan struct{}
-	finished bool // the peer sends no more on it
+	ended    bool // this node sends no more messages on it
+	fin      bool // nor does the peer
 
 	users sync.WaitGroup // goroutines on the connection
 	asm   sendq.Assembler
@@ -72,7 +73,7 @@ func newStream(l *link, index int) *stream {
 // alone says that nobody else is about to send: it is then written at once.
 func (s *stream) push(ctx context.Context, target string, frame *buffer, wait, alone bool) error {
 	s.mu.Lock()
-	for s.conn != nil && !s.queue.Room(len(frame.b)) {
+	for s.takes() && !s.queue.Room(len(frame.b)) {
 		if !wait {
 			s.mu.Unlock()
 			return errFull
@@ -89,7 +90,7 @@ func (s *stream) push(ctx context.Context, target string, frame *buffer, wait, a
 			return ctx.Err()
 		}
 	}
-	if s.conn == nil {
+	if !s.takes() {
 		s.mu.Unlock()
 		return errDetached
 	}
@@ -104,6 +105,9 @@ func (s *stream) push(ctx context.Context, target string, frame *buffer, wait, a
 	s.link.node.giveBuffer(frame)
 	return nil
 }
+
+// takes reports whether the stream takes messages; s.mu is held.
+func (s *stream) takes() bool { return s.conn != nil && !s.ended }
 
 // pushAlways queues what waits for no room: a reply, or a frame of the control
 // stream. It takes the frame, and reports whether there is a connection. alone is as

@@ -417,9 +417,7 @@ func TestJoinsAndLeavesLeaveNothing(t *testing.T) {
 		}
 		visit := func(i int) {
 			n := w.Start(fmt.Sprint("guest", i))
-			if err := n.WaitForMembers(t.Context(), 3); err != nil {
-				t.Fatal(err)
-			}
+			w.WaitForMembers(3) // on both sides
 			r := spawn(t, n, "echo", func(c *mesh.Context, m number) error { return c.Reply(m.N) })
 			if _, err := mesh.Call[int](t.Context(), mesh.At(w.a, r.Address()), number{i}); err != nil {
 				t.Fatal(err)

@@ -65,7 +65,7 @@ func (q *Queue) BeginCycle(h CycleHead) error {
 	p.discard(q)
 	s, err := q.createCycle(header)
 	if err == nil {
-		p.seg, p.zeroed = s, pageSize
+		p.seg = s
 		err = p.end(q)
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 const (
 	touchAhead = 1 << 20 // bytes in front of the cursor that are kept present
-	zeroStep   = 2 << 20 // bytes of the next cycle written per kick
+	slowPace   = 8 << 20 // bytes a second up to which an appender is slow, see pace
 	maxHeld    = 2       // sealed cycles that stay mapped until Unmap
 )
 
@@ -23,22 +23,37 @@ func (q *Queue) stepBytes(s *segment) int64 { return min(touchAhead/4, s.size/8)
 // help is the queue's helper: it keeps the pages in front of the cursor present,
 // prepares the next cycle before it is needed, and seals the ones that are over.
 func (q *Queue) help() {
+	var p pace
 	for {
 		select {
 		case <-q.quit:
 			return
 		case <-q.kick:
 		}
-		q.touch()
-		if q.prep.ahead(q) {
-			q.kickHelper() // more to zero: go on, but look at the cursor first
-		}
+		q.touch(&p)
+		q.prep.ahead(q)
 		q.sealReady()
 	}
 }
 
+// pace is how fast the appender moves. In front of a slow one the helper writes
+// zeros to the disk, so that the extents are written ones when somebody flushes
+// them: the first flush of one that was only allocated also has the file system
+// change, and commit, what it knows of the extent. Waiting for that made small
+// flushes a fifth longer on ext4 with a journal. But it writes everything twice,
+// which at 60 MB/s cost more than half of the flushes. See decision 0053.
+type pace struct{ last time.Time }
+
+// slow says whether the appender has taken its time for the last n bytes. The first
+// time it has.
+func (p *pace) slow(n int64, now time.Time) bool {
+	took := now.Sub(p.last)
+	p.last = now
+	return float64(n) <= took.Seconds()*slowPace
+}
+
 // touch brings in the pages that the appender will reach next.
-func (q *Queue) touch() {
+func (q *Queue) touch(p *pace) {
 	q.w.Lock()
 	s, off := q.w.seg, q.w.off
 	q.w.Unlock()
@@ -50,9 +65,7 @@ func (q *Queue) touch() {
 	}
 	f, m := s.mu.file, s.mu.m
 	err := f.Touch(m, from, to-from)
-	if err == nil && !s.zeroed && q.cfg.Durability != Process {
-		// The extents become written ones here, and not in somebody's flush:
-		// that would wait for the journal of the file system.
+	if slow := p.slow(to-from, time.Now()); err == nil && slow && q.cfg.Durability != Process {
 		if err := q.flushTouched(s, from, to); err != nil {
 			q.cfg.Logger.Error("queue: flush failed, no more entries are taken", "error", err)
 			return
@@ -89,43 +102,26 @@ func (q *Queue) flushTouched(s *segment, from, to int64) error {
 	return nil
 }
 
-// preparer makes the next cycle: allocated, zeroed when flushes will be small
-// (an extent that was never written costs a journal commit with its first
-// flush), durable in the directory, mapped.
+// preparer makes the next cycle: allocated, durable in the directory, mapped, and
+// its first pages present.
 type preparer struct {
-	mu     sync.Mutex // held across file system calls: who wants it needs the file
-	seg    *segment   // under way, still with its temporary name
-	zeroed int64
-	top    uint32 // number of the newest cycle made
+	mu  sync.Mutex // held across file system calls: who wants it needs the file
+	seg *segment   // under way, still with its temporary name
+	top uint32     // number of the newest cycle made
 }
 
-// ahead does the next piece of preparation if it is time; more says that a kick
-// should follow at once.
-func (p *preparer) ahead(q *Queue) (more bool) {
+// ahead prepares the next cycle if it is time.
+func (p *preparer) ahead(q *Queue) {
 	q.w.Lock()
-	used := float64(q.w.off) / float64(q.w.seg.size)
-	idle := q.w.next == nil && !q.closed.Load() && q.w.barred == ""
+	due := q.w.next == nil && q.w.off > q.w.seg.size/2 && !q.closed.Load() && q.w.barred == ""
 	q.w.Unlock()
-	zero := q.cfg.Durability != Process
-	if !idle || used < 0.25 || (!zero && used < 0.5) {
-		return false
+	if !due {
+		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	err := p.begin(q)
-	if err == nil && zero && p.seg != nil && p.zeroed < p.seg.size {
-		if err = p.zero(); err == nil && p.zeroed < p.seg.size {
-			return used > 0.75
-		}
-	}
-	if err == nil {
-		err = p.end(q)
-	}
-	if err != nil {
+	if err := p.make(q); err != nil {
 		// Not a failure yet: the append that needs the cycle tries again.
 		q.cfg.Logger.Debug("queue: prepare next cycle", "path", q.path, "error", err)
 	}
-	return false
 }
 
 // make returns once w.next is there, made on the spot if the helper was late.
@@ -150,21 +146,7 @@ func (p *preparer) begin(q *Queue) error {
 	if err != nil {
 		return err
 	}
-	p.seg, p.zeroed = s, pageSize
-	return nil
-}
-
-// zero writes the next piece, page by page: large writes would leave large
-// folios in the page cache, and each flush would then write a whole one. On ext4
-// small flushes took, at p50 and p99: allocated only 204 us and 0.85 ms, zeroed
-// by pages 185 us and 0.35 ms, zeroed by the MiB 530 us and 1.5 ms.
-func (p *preparer) zero() error {
-	var page [pageSize]byte
-	for end := min(p.zeroed+zeroStep, p.seg.size); p.zeroed < end; p.zeroed += pageSize {
-		if _, err := p.seg.mu.file.WriteAt(page[:], p.zeroed); err != nil {
-			return fmt.Errorf("zero cycle: %w", err)
-		}
-	}
+	p.seg = s
 	return nil
 }
 
@@ -177,14 +159,8 @@ func (p *preparer) end(q *Queue) error {
 	if err := q.installCycle(s); err != nil {
 		return err
 	}
-	s.zeroed = p.zeroed >= s.size
 	p.seg, p.top = nil, s.cycle
-	n := min(int64(touchAhead), s.size)
-	if s.zeroed || q.cfg.Durability == Process {
-		if err := s.mu.file.Touch(s.mu.m, 0, n); err == nil {
-			s.touched = n
-		}
-	}
+	q.warn("touch cycle", s.name, s.mu.file.Touch(s.mu.m, 0, min(touchAhead, s.size)))
 	q.w.Lock()
 	q.w.next = s
 	q.w.Unlock()

@@ -41,7 +41,6 @@ type segment struct {
 	index   sparse
 	touched int64 // the helper's: pages below are present
 	dropped int64 // the helper's: pages below are not, unless they were read since
-	zeroed  bool  // the helper's: no extent is left that was never written
 
 	mu struct {
 		sync.Mutex

@@ -17,7 +17,7 @@ import (
 func (c *cli) callCommand() *cobra.Command {
 	var key string
 	var wait time.Duration
-	var idOnly bool
+	var idOnly, anyway bool
 	cmd := &cobra.Command{
 		Use:   "call TYPE/ID METHOD [JSON|@file|-]",
 		Short: "Call a method and print its result",
@@ -28,8 +28,9 @@ func (c *cli) callCommand() *cobra.Command {
 		ValidArgsFunction: c.completeTarget,
 	}
 	cmd.Flags().StringVar(&key, "key", "", "idempotency key: sent again with the same key it happens once")
-	cmd.Flags().DurationVar(&wait, "wait", -1, "how long to wait for the result; default: until it is there")
+	waitFlag(cmd, &wait, "how long to wait for the result")
 	cmd.Flags().BoolVar(&idOnly, "id-only", false, "do not wait: print the id of the invocation")
+	anywayFlag(cmd, &anyway)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, input, err := c.targetArgs(args)
 		if err != nil {
@@ -43,7 +44,7 @@ func (c *cli) callCommand() *cobra.Command {
 			return err
 		}
 		defer cl.Close()
-		if err := knownType(cmd.Context(), cl, t.Type); err != nil {
+		if err := c.sendable(cmd.Context(), cl, t.Type, anyway); err != nil {
 			return err
 		}
 		r, err := cl.Call(cmd.Context(), t, input, key, wait)
@@ -62,10 +63,16 @@ func (c *cli) callCommand() *cobra.Command {
 	return cmd
 }
 
+// waitFlag adds --wait, which without a value given waits until it is there.
+func waitFlag(cmd *cobra.Command, wait *time.Duration, text string) {
+	cmd.Flags().DurationVar(wait, "wait", -1, text+" (default: until it is there)")
+	cmd.Flags().Lookup("wait").DefValue = "0s" // which help leaves out: the text says it
+}
+
 func (c *cli) tellCommand() *cobra.Command {
 	var key string
 	var delay, wait time.Duration
-	var idOnly bool
+	var idOnly, anyway bool
 	cmd := &cobra.Command{
 		Use:   "tell TYPE/ID METHOD [JSON|@file|-]",
 		Short: "Send a message that cannot be lost, and do not wait for its method",
@@ -78,6 +85,7 @@ func (c *cli) tellCommand() *cobra.Command {
 	cmd.Flags().DurationVar(&delay, "delay", 0, "begin only after this time")
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait for its end after all, so long")
 	cmd.Flags().BoolVar(&idOnly, "id-only", false, "print the id of the invocation, and nothing else")
+	anywayFlag(cmd, &anyway)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, input, err := c.targetArgs(args)
 		if err != nil {
@@ -91,7 +99,7 @@ func (c *cli) tellCommand() *cobra.Command {
 			return err
 		}
 		defer cl.Close()
-		if err := knownType(cmd.Context(), cl, t.Type); err != nil {
+		if err := c.sendable(cmd.Context(), cl, t.Type, anyway); err != nil {
 			return err
 		}
 		var at time.Time

@@ -23,8 +23,9 @@ func (c *cli) drainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "drain [COMPONENT]", Short: "End a component: finish what runs, begin nothing, give the rest back", Args: args(0, 1),
 		Long: `End a component: it begins nothing any more, finishes what runs, gives the rest back
-to others, and leaves. A process whose component it is ends with it (exit code 0).
-What still runs after the grace is cut off, and retried elsewhere or later.
+to others, and leaves. A process whose component it is ends with it: a program in Go
+by itself, pawl run with the exit code of its command, which gets SIGTERM. What still
+runs after the grace is cut off, and retried elsewhere or later.
 
 Without COMPONENT it is the only one that hosts actors. It returns when the component
 has left.`,

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/v1"
 	"github.com/pawl-go/pawl/internal/v1/client"
+	"github.com/pawl-go/pawl/queue"
 )
 
 // failure is an error of the command line itself, with its exit code and what
@@ -78,10 +79,13 @@ func (c *cli) meaning(err error) (exit v1.Exit, next string) {
 		return v1.ExitOutcomeUnknown, "it goes on: pawl invocations wait " + u.id
 	}
 	if _, ok := errors.AsType[*client.Unreachable](err); ok {
-		return v1.ExitNobody, "start the application, or say where it is: --engine DIR, unix:PATH or http://HOST:PORT"
+		return v1.ExitNobody, "start the application, or say where it is: " + engineForms
 	}
 	if p, ok := errors.AsType[*v1.Problem](err); ok {
 		return p.Exit(), nextOf(p)
+	}
+	if _, ok := errors.AsType[*queue.LockedError](err); ok {
+		return v1.ExitFailed, "if that is pawl serve, take part in it by --engine pawl:DIR"
 	}
 	if code := engine.CodeOf(err); code != "" {
 		return v1.Lookup(code).Exit, ""

@@ -244,7 +244,7 @@ func (c *cli) invocationsWait() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "wait ID...", Short: "Wait for the outcomes of invocations and print their results", Args: args(1, -1),
 	}
-	cmd.Flags().DurationVar(&wait, "wait", -1, "how long; default: until it is there")
+	waitFlag(cmd, &wait, "how long")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, func(cl *client.Client) error {
 			for _, id := range args {

@@ -25,11 +25,11 @@ type cli struct {
 }
 
 // five lines to copy: what a bare pawl says.
-const fiveLines = `pawl types                                      # what runs in ./data, and its methods
+const fiveLines = `pawl run --app bank --actors Account -- python3 bank.py # an application in ./data; one in Go needs no pawl run
+pawl types                                      # what runs in ./data, and its methods
 pawl call Account/alice Deposit '{"amount": 5}' # call a method, wait for its result
-pawl invocations ls -w                          # what happens now
 pawl state ls Account/alice                     # look into an actor
-pawl bench call --clients 64 --keys 1000        # how fast it is on this machine
+pawl invocations ls -w                          # what happens now
 `
 
 func (c *cli) root() *cobra.Command {
@@ -55,7 +55,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetFlagErrorFunc(badFlag)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	flags := root.PersistentFlags()
-	flags.StringVar(&c.engine, "engine", "", "where the application is: unix:PATH, a data directory, or http://HOST:PORT")
+	flags.StringVar(&c.engine, "engine", "", "where the application is: a data directory, unix:PATH, http(s)://HOST:PORT or pawl://HOST:PORT; else PAWL_ENGINE")
 	flags.StringVar(&c.tokenFile, "token-file", "", "the file with the token of http(s)://HOST:PORT; else PAWL_TOKEN")
 	flags.StringVarP(&c.format, "output", "o", "", "table for people (the default); json, jsonl or id for programs")
 	root.AddCommand(

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-go/pawl/internal/v1"
 	"github.com/pawl-go/pawl/sidecar"
 	"github.com/pawl-go/pawl/sidecar/pair"
 )
@@ -26,8 +25,11 @@ func (c *cli) runCommand() *cobra.Command {
 			if watch {
 				return pair.Watch(c.in)
 			}
-			if cfg.App == "" || len(args) == 0 {
-				return usagef("use it as: %s", cmd.UseLine())
+			if cfg.App == "" {
+				return usagef("say which application it is (--app NAME): %s", cmd.UseLine())
+			}
+			if len(args) == 0 {
+				return usagef("say what to run, behind two dashes: %s", cmd.UseLine())
 			}
 			if durable != "" {
 				cfg.Engine += separator(cfg.Engine) + "durability=" + durable
@@ -41,7 +43,7 @@ func (c *cli) runCommand() *cobra.Command {
 			cfg.Logger = slog.New(slog.NewTextHandler(c.errs, nil))
 			code, err := sidecar.Run(cmd.Context(), cfg)
 			if err != nil {
-				return &failure{exit: v1.ExitFailed, text: err.Error()}
+				return err
 			}
 			if code != 0 {
 				os.Exit(code)

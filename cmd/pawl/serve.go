@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,7 +84,7 @@ func (s *serveCLI) run(ctx context.Context) (err error) {
 	}
 	eng, err := s.open(ctx)
 	if err != nil {
-		return &failure{exit: v1.ExitFailed, text: err.Error()}
+		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
 	server, err := remote.NewServer(eng, remote.ServerConfig{App: s.app, Heartbeat: s.heartbeat, Grace: s.grace, Logger: s.log})
@@ -123,7 +124,11 @@ func (s *serveCLI) listenTCP(ctx context.Context, token string) (net.Listener, e
 	}
 	l, err := v1.ListenTCP(ctx, s.listen, token, cfg)
 	if err != nil {
-		return nil, &failure{exit: v1.ExitFailed, text: "--listen: " + err.Error()}
+		f := &failure{exit: v1.ExitFailed, text: "--listen: " + err.Error()}
+		if errors.Is(err, syscall.EADDRINUSE) {
+			f.next = "--listen HOST:PORT with another port, or --listen '' for the sockets in the directory only"
+		}
+		return nil, f
 	}
 	return l, nil
 }

@@ -79,6 +79,9 @@ func (e *Engine) dumpState(b *strings.Builder) {
 		}
 		for _, a := range as {
 			cells, err := e.load(a)
+			if len(cells) == 0 && e.buried(a) {
+				continue
+			}
 			fmt.Fprintf(b, "state %s:", a)
 			for _, c := range cells {
 				fmt.Fprintf(b, " %s=%q", c.Cell, c.Value)
@@ -95,6 +98,23 @@ func (e *Engine) dumpState(b *strings.Builder) {
 			fmt.Fprintln(b)
 		}
 	}
+}
+
+// buried reports whether an actor is listed only for the code of what was ended by force,
+// which ends with this process.
+func (e *Engine) buried(id engine.Actor) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a := e.mu.f.actors[id]
+	if a == nil || a.line.Len() == 0 || a.dirty != nil || a.saving != nil {
+		return false
+	}
+	for p := range a.line.All {
+		if p.status != ended {
+			return false
+		}
+	}
+	return true
 }
 
 func show(o *engine.Outcome) string {

@@ -1,8 +1,6 @@
 package local
 
 import (
-	"time"
-
 	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/engine/chain"
 )
@@ -68,9 +66,11 @@ type flow struct {
 	may  func() bool
 	held []*pending
 	// expiring are those of lone that do not wait for ever, the longest first.
-	expiring []*pending
-	done     *completions // told of every invocation that has ended
-	rows     *rowTracker  // told of what the next checkpoint has to write
+	expiring []*vigil
+	// wake makes the clock look at what was put into due or expiring; nil: there is none yet.
+	wake func()
+	done *completions // told of every invocation that has ended
+	rows *rowTracker  // told of what the next checkpoint has to write
 }
 
 // status is where an invocation stands.
@@ -113,7 +113,7 @@ type pending struct {
 	gone   chan struct{}   // closed when it leaves the flow; made by who waits for that
 	mark   uint64          // of the search that has seen it
 	heap   int             // in due, plus one
-	since  time.Time       // in expiring: since when
+	vigil  *vigil          // in expiring: the present one
 	row    rowState
 }
 
@@ -195,6 +195,7 @@ func (f *flow) request(r *engine.Request, sender engine.ID, later bool, at engin
 		p.status = scheduled
 		f.count[scheduled]++
 		f.due.push(r.NotBefore, p, nil)
+		f.alarm()
 		return p
 	}
 	f.enter(p)

@@ -205,11 +205,26 @@ func inOrder(ps []*pending) {
 	slices.SortFunc(ps, func(x, y *pending) int { return cmp.Compare(x.place, y.place) })
 }
 
+// vigil is one wait of a request for a host. It is over if the request waits no more, or
+// anew: then that is another vigil.
+type vigil struct {
+	p     *pending
+	since time.Time // zero until the clock has seen it
+}
+
 // expire lets p wait for a host no longer than the engine's clock allows.
 func (f *flow) expire(p *pending) {
 	if p.mayExpire() {
-		p.since = time.Time{} // until the clock sees it
-		f.expiring = append(f.expiring, p)
+		p.vigil = &vigil{p: p}
+		f.expiring = append(f.expiring, p.vigil)
+		f.alarm()
+	}
+}
+
+// alarm makes the clock, if there is one, look at what is due.
+func (f *flow) alarm() {
+	if f.wake != nil {
+		f.wake()
 	}
 }
 

@@ -166,7 +166,6 @@ func (s *session) apply(p *pending, by engine.Attempt, ef *engine.Effects, now t
 	if p != nil {
 		f.write(p.actor, ef.Writes)
 	}
-	expiring, timed := len(f.expiring), len(ef.Reminders) > 0
 	for i := range ef.Reminders {
 		f.remind(&ef.Reminders[i], at)
 	}
@@ -174,14 +173,9 @@ func (s *session) apply(p *pending, by engine.Attempt, ef *engine.Effects, now t
 		if skip != nil && skip[i] {
 			continue
 		}
-		later := isScheduled(r, now)
-		if p := f.request(r, by.ID, later, at); p != nil && r.Kind == engine.KindCall {
+		if p := f.request(r, by.ID, isScheduled(r, now), at); p != nil && r.Kind == engine.KindCall {
 			p.wait(s.m)
 		}
-		timed = timed || later
-	}
-	if timed || len(f.expiring) > expiring {
-		s.e.wakeClock()
 	}
 }
 

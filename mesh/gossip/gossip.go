@@ -110,6 +110,9 @@ func (m *Members) ask(ctx context.Context, addrs []string) error {
 	if len(addrs) == 0 {
 		return nil
 	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("gossip: join: %w", err)
+	}
 	answered := make(chan error, 1) // nobody may be waiting any more
 	m.mu.Lock()
 	stopped := m.stopped

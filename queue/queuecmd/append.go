@@ -57,7 +57,7 @@ func (a *appendFlags) run(c *cobra.Command, dir string) (err error) {
 	case queue.EveryAppend.String():
 		cfg.Durability = queue.EveryAppend
 	default:
-		return fmt.Errorf("--durability %s: it is %s or %s", a.durability, queue.Process, queue.EveryAppend)
+		return usagef("--durability %s: it is %s or %s", a.durability, queue.Process, queue.EveryAppend)
 	}
 	q, err := queue.Open(dir, cfg)
 	if err != nil {

@@ -27,7 +27,7 @@ func (e *entries) add(c *cobra.Command) {
 // prepare checks the flags.
 func (e *entries) prepare() (err error) {
 	if e.asJSON, err = e.json(); err == nil && e.asJSON && e.raw {
-		err = errors.New("--raw and -o json exclude each other")
+		err = usagef("--raw and -o json exclude each other")
 	}
 	return err
 }

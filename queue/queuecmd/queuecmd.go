@@ -20,6 +20,18 @@ import (
 // see.
 var ErrDamaged = errors.New("the queue is damaged")
 
+// ErrUsage is what errors.Is finds in an error of the flags and arguments: nothing
+// was done, and the command has to be given in another way.
+var ErrUsage = errors.New("wrong usage")
+
+// usageError is an ErrUsage that says what is wrong.
+type usageError struct{ text string }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+func (e *usageError) Error() string        { return e.text }
+func (e *usageError) Is(target error) bool { return target == ErrUsage }
+
 // flags are what all commands share.
 type flags struct {
 	format  string
@@ -51,7 +63,7 @@ func (f *flags) json() (bool, error) {
 	case "json", "jsonl":
 		return true, nil
 	}
-	return false, fmt.Errorf("-o %s: it is json or jsonl", f.format)
+	return false, usagef("-o %s: it is json or jsonl", f.format)
 }
 
 func (f *flags) config() queue.Config { return queue.Config{AnyFileSystem: f.anyKind} }

@@ -41,6 +41,9 @@ func (f *flags) replicationSwitch() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if to == 0 {
+				return usagef("say which host is to be the source (--to ID)")
+			}
 			client, err := w.client()
 			if err != nil {
 				return err
@@ -61,7 +64,6 @@ func (f *flags) replicationSwitch() *cobra.Command {
 	w.add(c)
 	addLimit(c, &limit)
 	c.Flags().Uint8Var(&to, "to", 0, "id of the host that becomes the source")
-	_ = c.MarkFlagRequired("to") // fails only for a flag that is not there
 	return c
 }
 

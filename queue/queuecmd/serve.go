@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/pawl-go/pawl/queue"
@@ -124,7 +125,7 @@ func (w *where) add(c *cobra.Command) {
 // load reads the file and finds the host.
 func (w *where) load() (*config.File, config.Host, error) {
 	if w.file == "" || w.host == "" {
-		return nil, config.Host{}, errors.New("say which file (-c FILE), and which of its hosts this is (--host NAME)")
+		return nil, config.Host{}, usagef("say which file (-c FILE), and which of its hosts this is (--host NAME)")
 	}
 	file, err := config.Load(w.file)
 	if err != nil {
@@ -132,9 +133,18 @@ func (w *where) load() (*config.File, config.Host, error) {
 	}
 	h, ok := file.Host(w.host)
 	if !ok {
-		return nil, h, fmt.Errorf("%s has no host %q", w.file, w.host)
+		return nil, h, usagef("%s has no host %q; it has %s", w.file, w.host, hostNames(file))
 	}
 	return file, h, nil
+}
+
+// hostNames are the hosts of a file, for a message.
+func hostNames(file *config.File) string {
+	var names []string
+	for _, h := range file.Hosts {
+		names = append(names, h.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // path is that of the control socket.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -50,7 +49,7 @@ func (s *status) run(c *cobra.Command) error {
 		return err
 	}
 	if s.watch && asJSON && s.format != "jsonl" {
-		return errors.New("--watch goes with the table, and with -o jsonl")
+		return usagef("--watch goes with the table, and with -o jsonl")
 	}
 	client, err := s.client()
 	if err != nil {

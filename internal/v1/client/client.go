@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -33,7 +34,8 @@ type Client struct {
 	base   string
 	http   *http.Client
 
-	// Token is sent with each request, if not empty. Set it before the first.
+	// Token is sent with each request, if not empty: that of the parameter token_file
+	// of pawl://, or what is set before the first request.
 	Token string
 }
 
@@ -49,46 +51,98 @@ func (u *Unreachable) Error() string { return "nobody answers at " + u.Engine + 
 // Unwrap gives the cause.
 func (u *Unreachable) Unwrap() error { return u.Err }
 
-// Open makes a Client of unix:PATH, a data directory (or local:DIR), or
-// http(s)://HOST:PORT. The parameters ?ca=FILE&cert=FILE&key=FILE of https are the
-// authority of the server's certificate (the machine's, if there is none), and what
-// the client shows for mutual TLS. It does not connect yet.
+// Open makes a Client of unix:PATH, a data directory, http(s)://HOST:PORT, or what
+// names an engine in a program: local:DIR, pawl:DIR and pawl://HOST:PORT, where
+// /v1 answers too. The parameters ?ca=FILE&cert=FILE&key=FILE of https and pawl are
+// the authority of the server's certificate (the machine's, if there is none), and
+// what the client shows for mutual TLS. It does not connect yet.
 func Open(engine string) (*Client, error) {
 	c := &Client{engine: engine}
-	if strings.HasPrefix(engine, "http://") || strings.HasPrefix(engine, "https://") {
-		u, err := url.Parse(engine)
+	scheme, rest, _ := strings.Cut(engine, ":")
+	port, atPort := strings.CutPrefix(rest, "//")
+	switch {
+	case atPort && (scheme == "http" || scheme == "https" || scheme == "pawl"):
+		if err := c.overTCP(); err != nil {
+			return nil, fmt.Errorf("open %s: %w", engine, err)
+		}
+	case scheme == "unix":
+		c.overSocket(port)
+	case scheme == "local" || scheme == "pawl" || scheme == "pawl+unix":
+		dir, _, _ := strings.Cut(port, "?")
+		dir, err := url.PathUnescape(dir)
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", engine, err)
 		}
-		secure, err := parameters(u)
-		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", engine, err)
-		}
-		c.base = u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
-		c.http = &http.Client{Transport: &http.Transport{TLSClientConfig: secure, ForceAttemptHTTP2: true}}
-		return c, nil
+		c.overSocket(filepath.Join(dir, v1.SocketName))
+	case atPort:
+		return nil, fmt.Errorf("open %s: nobody answers /v1 by %s://; use unix:PATH, a data directory, http(s)://HOST:PORT or pawl://HOST:PORT", engine, scheme)
+	default:
+		c.overSocket(filepath.Join(engine, v1.SocketName))
 	}
-	path, isSocket := strings.CutPrefix(engine, "unix:")
-	if !isSocket {
-		if scheme, _, ok := strings.Cut(engine, "://"); ok {
-			return nil, fmt.Errorf("open %s: the command line cannot speak to %s:// yet; use unix:PATH, a data directory or http://HOST:PORT", engine, scheme)
-		}
-		dir, _, _ := strings.Cut(strings.TrimPrefix(engine, "local:"), "?")
-		path = filepath.Join(dir, v1.SocketName)
-	}
-	path = strings.TrimPrefix(path, "//") // unix:///a/b
+	return c, nil
+}
+
+// overSocket speaks to the socket at path.
+func (c *Client) overSocket(path string) {
 	c.base = "http://pawl"
 	c.http = &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return socket.Dial(ctx, path) },
 	}}
-	return c, nil
 }
 
-// parameters reads what the URL of an application says of TLS; nil: nothing.
-func parameters(u *url.URL) (*tls.Config, error) {
+// overTCP speaks to the port that the engine names. One named by pawl:// speaks
+// TLS if the name says something of it, as for a component that joins.
+func (c *Client) overTCP() error {
+	u, err := url.Parse(c.engine)
+	if err != nil {
+		return err
+	}
 	q, err := url.ParseQuery(u.RawQuery)
-	if err != nil || len(q) == 0 {
-		return nil, err
+	if err != nil {
+		return err
+	}
+	if u.Scheme == "pawl" {
+		if err := c.asComponent(u, q); err != nil {
+			return err
+		}
+	}
+	secure, err := parameters(u, q)
+	if err != nil {
+		return err
+	}
+	c.base = u.Scheme + "://" + u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
+	c.http = &http.Client{Transport: &http.Transport{TLSClientConfig: secure, ForceAttemptHTTP2: true}}
+	return nil
+}
+
+// asComponent turns the URL of a component's engine into that of its /v1.
+func (c *Client) asComponent(u *url.URL, q url.Values) error {
+	if file := q.Get("token_file"); file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("parameter token_file: %w", err)
+		}
+		c.Token = strings.TrimSpace(string(b))
+	}
+	q.Del("token_file")
+	q.Del("rejoin") // for who joins
+	u.Scheme = "http"
+	if len(q) > 0 {
+		u.Scheme = "https"
+	}
+	if u.Port() == "" {
+		u.Host = net.JoinHostPort(u.Hostname(), standardPort)
+	}
+	return nil
+}
+
+// standardPort is that of pawl://HOST, as of pawl serve.
+const standardPort = "7070"
+
+// parameters reads what the URL of an application says of TLS; nil: nothing.
+func parameters(u *url.URL, q url.Values) (*tls.Config, error) {
+	if len(q) == 0 {
+		return nil, nil
 	}
 	authority, own := tlsfiles.System, tlsfiles.Pair{Cert: q.Get("cert"), Key: q.Get("key")}
 	for name := range q {

@@ -27,7 +27,8 @@
 //	notice    id u64 | reason u8 | text          a monitored actor has ended
 //	refused   { target name | code u8 | count v }
 //	goodbye   (nothing)                          the sender leaves; fin ends each lane, a heartbeat goes before
-//	goodbyeok (nothing)                          a heartbeat goes before
+//	goodbyeok (nothing)                          the answer, when all that has been read; fin and a heartbeat as above
+//	parted    (nothing)                          who leaves has read all that; a heartbeat goes before
 //
 // A kind, code or reason that is not known is a newer node's: it is reported as
 // such, never guessed. A frame whose body does not parse is [ErrMalformed], and

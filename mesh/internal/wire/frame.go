@@ -23,6 +23,7 @@ const (
 	Refused   Kind = 20
 	Goodbye   Kind = 21
 	GoodbyeOK Kind = 22
+	Parted    Kind = 23
 )
 
 // Sizes in bytes.
