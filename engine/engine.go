@@ -135,7 +135,8 @@ type Session interface {
 	Reminders(ctx context.Context, a Actor) ([]Reminder, error)
 
 	// Release says that the component holds no instance of the actor any more:
-	// it may be placed anew.
+	// it may be placed anew. Only the living component at which it is placed can say so;
+	// from any other it is ignored, so it needs no token.
 	Release(a Actor)
 
 	// Members lists the living components, by name.
