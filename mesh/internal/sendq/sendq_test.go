@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -186,6 +187,36 @@ func TestAssemblerRefuses(t *testing.T) {
 	}
 	if _, _, err := a.Add(wire.Piece{Stream: 99, Total: 10, Bytes: make([]byte, 6)}); !errors.Is(err, wire.ErrMalformed) {
 		t.Errorf("more frames under way than a sender cuts: %v", err)
+	}
+}
+
+// What is put together is what was cut, whatever the memory held before.
+func TestAssemblerKeepsBytes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		q, r := Queue{MaxCount: 1, MaxBytes: 1}, Assembler{MaxTotal: 4 << 20}
+		want := make([]byte, 4+wire.FragmentSize+random.IntN(1<<20))
+		for i := range want {
+			want[i] = byte(random.Uint32())
+		}
+		q.Push("a", want, true)
+		var whole []byte
+		for !q.Empty() {
+			_, body, _, err := wire.Next(q.Batch())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := wire.ParseFragment(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, whole, err = r.Add(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(whole, want[4:]) || cap(whole) != len(whole) {
+			t.Fatalf("%d bytes arrived, room for %d, of %d", len(whole), cap(whole), len(want)-4)
+		}
 	}
 }
 
