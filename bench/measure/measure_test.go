@@ -28,6 +28,13 @@ func TestLoadEndsAtAnError(t *testing.T) {
 	}
 }
 
+func TestLoadUntimed(t *testing.T) {
+	r, err := measure.Load{Ops: 10, Warm: -1, Untimed: true}.Run(t.Context(), func(int, int) error { return nil })
+	if err != nil || r.Ops != 10 || r.Latencies != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestProbe(t *testing.T) {
 	for _, durability := range []string{measure.Process, measure.Disk} {
 		for _, depth := range []int{1, 3} {

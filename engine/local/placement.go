@@ -54,7 +54,7 @@ func (f *flow) deliver(p *pending) {
 		Attempts: p.attempts,
 		Lost:     p.lost,
 		Token:    a.token,
-		Paused:   a.paused,
+		Paused:   f.paused[p.req.Actor],
 	}
 	if p.child != nil {
 		for c := range p.children {
@@ -74,7 +74,7 @@ func (f *flow) deliver(p *pending) {
 // those that host the type.
 func (f *flow) place(a *actor) bool {
 	var best *member
-	for _, m := range f.hosts[a.id.Type] {
+	for _, m := range f.hosts[*a.kind] {
 		if best == nil || m.live < best.live {
 			best = m
 		}
@@ -163,7 +163,7 @@ func (f *flow) expel(m *member) {
 // their requests there: everything of an actor, in flow order.
 func (f *flow) replace() {
 	var now []*pending
-	for _, a := range f.actors {
+	for a := range f.actors.All {
 		if a.host == nil || !a.host.gone {
 			continue
 		}

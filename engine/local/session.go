@@ -146,7 +146,7 @@ func (s *session) sender(by engine.Attempt, ef *engine.Effects) (*pending, error
 		if f.count[inFlow] < s.e.set.Mailbox {
 			continue // no line is that long
 		}
-		if a := f.actors[r.Actor]; a != nil && a.line.Len() >= s.e.set.Mailbox {
+		if a := f.actors.Get(r.Actor); a != nil && a.line.Len() >= s.e.set.Mailbox {
 			return nil, overloaded(r, a.line.Len(), s.e.set.Mailbox, "for the actor")
 		}
 	}
@@ -404,7 +404,7 @@ func (s *session) reader(r *engine.Request) (*member, error) {
 		return nil, err
 	}
 	f := s.e.mu.f
-	if a := f.actors[r.Actor]; a != nil && a.host != nil && !a.host.gone {
+	if a := f.actors.Get(r.Actor); a != nil && a.host != nil && !a.host.gone {
 		return a.host, nil
 	}
 	if ms := f.hosts[r.Actor.Type]; len(ms) > 0 {
@@ -443,13 +443,18 @@ func (s *session) Reminders(_ context.Context, a engine.Actor) ([]engine.Reminde
 
 // Release implements engine.Session. It is ignored while requests are there, and from a
 // component that has failed: until that is committed its actors stay where they are.
-func (s *session) Release(id engine.Actor) {
+func (s *session) Release(ids ...engine.Actor) {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
+	if s.m.gone {
+		return
+	}
 	f := s.e.mu.f
-	if a := f.actors[id]; a != nil && a.host == s.m && !s.m.gone && a.line.Len() == 0 {
-		f.unplace(a)
-		f.tidy(a)
+	for _, id := range ids {
+		if a := f.actors.Get(id); a != nil && a.host == s.m && a.line.Len() == 0 {
+			f.unplace(a)
+			f.tidy(a)
+		}
 	}
 }
 
