@@ -279,7 +279,7 @@ func TestRemindersWhileAway(t *testing.T) {
 	}
 	due := map[string]time.Duration{}
 	for _, x := range list {
-		due[x.Name] = time.Until(x.Next).Round(time.Hour)
+		due[x.Name] = time.Until(x.Next).Round(time.Hour) //nolint:forbidigo // to the hour
 	}
 	want := map[string]time.Duration{"once": time.Hour, "every": time.Hour, "kept": 2 * time.Hour}
 	if delete(due, "now"); !maps.Equal(due, want) {
