@@ -107,7 +107,7 @@ func (h *threeHosts) takeOverBy(ctx context.Context, id int, force bool) {
 		h.t.Fatal(err)
 	}
 	host, _ := file.Host(fmt.Sprintf("h%d", id))
-	if _, err := control.NewClient(file.ControlPath(host)).TakeOver(ctx, "journal", force, 20*time.Second); err != nil {
+	if _, err := control.NewClient(file.ControlPath(host)).TakeOver(ctx, "journal", force, time.Minute); err != nil {
 		h.t.Fatal(err)
 	}
 }
