@@ -32,8 +32,10 @@ type Config struct {
 	// Codec encodes arguments and results, and state unless the type says
 	// otherwise (WithCodec). All components must agree. Default JSON.
 	Codec Codec
-	// MissingTimeout is how long a request may wait for a type that nobody hosts
-	// before it ends with ErrNoHost. Default 2 min.
+	// MissingTimeout is how long a call may wait for a type that nobody hosts before it
+	// ends with ErrNoHost. Default 2 min. Only one that has never begun ends so. A call that
+	// has begun, also if its component is gone now, a later step of tail calls, a tell
+	// and a reminder wait until somebody hosts the type.
 	MissingTimeout time.Duration
 	// DrainTimeout bounds the time that Run gives what still runs. Default 30 s.
 	DrainTimeout time.Duration

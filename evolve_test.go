@@ -237,11 +237,7 @@ func TestDelaysAndReminderFire(t *testing.T) {
 }
 
 func TestAdmin(t *testing.T) {
-	var held func(ctx context.Context, s *shop) (string, error)
-	app, ctx := open(t, func(app *pawl.App) {
-		pawl.RegisterFunc(app, func(string) *shop { return &shop{run: held} })
-		pawl.Register[counter](app)
-	})
+	app, ctx := open(t, func(app *pawl.App) { pawl.Register[counter](app) })
 	admin := app.Admin()
 	a := pawl.Actor[*counter]("a")
 	must(t, admin.Pause(ctx, "counter", "a"))
@@ -281,13 +277,67 @@ func TestAdmin(t *testing.T) {
 	if n, err := pawl.Call(ctx, a, (*counter).Add, 1); n != 1 || err != nil {
 		t.Errorf("after a purge: %d, %v", n, err)
 	}
-	held = func(context.Context, *shop) (string, error) { return "", errSold }
-	must(t, pawl.Tell(ctx, pawl.Actor[*shop]("s"), (*shop).Run, pawl.None{}, pawl.Key("told")))
-	for range 2 {
-		if err := admin.Resume(ctx, "no id"); !errors.Is(err, pawl.ErrNotFound) {
-			t.Errorf("Resume: %v", err)
+}
+
+// A tell that ended with an error, or that nobody can run, waits for an operator,
+// who has it run again or drops it.
+func TestAdminOfWhatHasFailed(t *testing.T) {
+	ran, stock := make(chan struct{}, 10), 0
+	app, ctx := open(t, func(app *pawl.App) {
+		pawl.RegisterFunc(app, func(string) *shop {
+			return &shop{run: func(context.Context, *shop) (string, error) {
+				defer func() { ran <- struct{}{} }()
+				if stock == 0 {
+					return "", errSold
+				}
+				return "sold", nil
+			}}
+		})
+		pawl.Register[counter](app)
+	})
+	admin := app.Admin()
+	// stuck gives the id of the one tell to an actor, once it is as it should be.
+	stuck := func(kind, id, status string) string {
+		t.Helper()
+		for inv, err := range admin.Invocations(ctx, pawl.Query{Kind: kind, ID: id}) {
+			must(t, err)
+			_, _ = pawl.Attach[any](ctx, inv.ID).Wait(ctx)
+			if inv, err = admin.Invocation(ctx, inv.ID); err != nil || inv.Status != status {
+				t.Errorf("it is %+v, %v; want it %s", inv, err, status)
+			}
+			return inv.ID
+		}
+		t.Fatalf("there is no invocation of %s/%s", kind, id)
+		return ""
+	}
+
+	must(t, pawl.Tell(ctx, pawl.Actor[*shop]("s"), (*shop).Run, pawl.None{}))
+	failed := stuck("shop", "s", "failed")
+	<-ran
+	stock = 1
+	must(t, admin.Resume(ctx, failed))
+	<-ran
+	if s, err := pawl.Attach[string](ctx, failed).Wait(ctx); s != "sold" || err != nil {
+		t.Errorf("run again: %q, %v", s, err)
+	}
+
+	const unknown pawl.Kind[subtracter] = "counter"
+	must(t, pawl.Tell(ctx, unknown.Actor("a"), subtracter.Subtract, 1))
+	parked := stuck("counter", "a", "parked")
+	must(t, admin.Skip(ctx, parked))
+	if err := admin.Resume(ctx, parked); !errors.Is(err, pawl.ErrNotFound) {
+		t.Errorf("what was dropped is resumed: %v", err)
+	}
+	for name, act := range map[string]func(context.Context, string) error{"Resume": admin.Resume, "Skip": admin.Skip} {
+		if err := act(ctx, "no id"); !errors.Is(err, pawl.ErrNotFound) {
+			t.Errorf("%s of no id: %v", name, err)
 		}
 	}
+}
+
+// subtracter is a contract that counter does not fulfil.
+type subtracter interface {
+	Subtract(context.Context, int64) (int64, error)
 }
 
 func TestRun(t *testing.T) {

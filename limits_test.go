@@ -112,3 +112,33 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+// diver calls another, which calls another, and so on.
+type diver struct{}
+
+func (*diver) Dive(ctx context.Context, deeper int) (int, error) {
+	if deeper == 0 {
+		return 0, nil
+	}
+	n, err := pawl.Call(ctx, pawl.Actor[*diver](fmt.Sprint(deeper)), (*diver).Dive, deeper-1)
+	return n + 1, err
+}
+
+func TestDepth(t *testing.T) {
+	const depth = 5
+	_, ctx := openIn(t, t.TempDir(), pawl.Config{Limits: pawl.Limits{Depth: depth}}, func(app *pawl.App) {
+		pawl.Register[diver](app)
+	})
+	dive := func(n int) (int, error) {
+		return pawl.Call(ctx, pawl.Actor[*diver]("top"), (*diver).Dive, n)
+	}
+	for _, n := range []int{depth - 1, depth} {
+		if got, err := dive(n); got != n || err != nil {
+			t.Errorf("%d nested calls: %d, %v", n, got, err)
+		}
+	}
+	_, err := dive(depth + 1)
+	if !errors.Is(err, pawl.ErrTooDeep) || !strings.Contains(err.Error(), fmt.Sprint(depth)) || pawl.Temporary(err) {
+		t.Errorf("%d nested calls: %v", depth+1, err)
+	}
+}

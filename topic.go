@@ -18,8 +18,9 @@ type Topic[E any] string
 
 // Publish publishes an event: a tell to each subscriber. Outside of methods it
 // returns when the event cannot be lost; in a method it leaves as a [Tell] does,
-// and by the same options. It has at most half the size of Limits.Outcome. The error of a subscriber's method is logged and kept
-// for an operator, as that of any tell.
+// and by the same options. It has at most half the size of Limits.Outcome. The
+// error of a subscriber's method is logged and kept for an operator, as that of any
+// tell.
 func Publish[E any](ctx context.Context, t Topic[E], event E, opts ...TellOption) error {
 	o, err := originOf(ctx)
 	if err != nil {
@@ -70,7 +71,7 @@ func Subscribe[A, E, Out any](
 // is none. When it holds is as for [Subscribe].
 func Unsubscribe[A, E any](ctx context.Context, t Topic[E], to Ref[A]) error {
 	o, err := originOf(ctx)
-	if err != nil {
+	if err := cmp.Or(err, checkTopic(string(t))); err != nil {
 		return err
 	}
 	if o.inv != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"time"
@@ -51,6 +52,7 @@ type Memory struct {
 	RSS        float64 `json:"rss_mib"`
 	Anonymous  float64 `json:"anonymous_mib"` // of RSS; the rest are pages of mapped files
 	Heap       float64 `json:"heap_mib"`      // in use, of Go
+	Live       float64 `json:"live_mib"`      // of Heap: what its last collection has left
 	Goroutines int     `json:"goroutines"`
 }
 
@@ -135,7 +137,9 @@ func (p *process) kill() {
 func memory() *Memory {
 	var ms runtime.MemStats
 	runtime.ReadMemStats(&ms)
-	m := &Memory{Heap: mib(int64(ms.HeapInuse)), Goroutines: runtime.NumGoroutine()}
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	m := &Memory{Heap: mib(int64(ms.HeapInuse)), Live: mib(int64(live[0].Value.Uint64())), Goroutines: runtime.NumGoroutine()}
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil { // not Linux: what Go has from the system
 		m.RSS, m.Anonymous = mib(int64(ms.Sys)), mib(int64(ms.Sys))

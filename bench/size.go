@@ -148,7 +148,7 @@ func (j *job) settled() *Memory {
 func (j *job) each(ctx context.Context, n, clients int, keys func(int) int, done int, say func(line)) error {
 	var at atomic.Int64
 	load := measure.Load{
-		Clients: clients, Ops: n, Warm: -1,
+		Clients: clients, Ops: n, Warm: -1, Untimed: true,
 		Progress: func(_ float64, ops int64) { say(line{Done: done + int(ops)}) },
 	}
 	_, err := load.Run(ctx, func(client, _ int) error {
@@ -161,7 +161,7 @@ func (j *job) each(ctx context.Context, n, clients int, keys func(int) int, done
 
 // Print writes the report for people.
 func (r *SizeReport) Print(w io.Writer) {
-	fmt.Fprintf(w, "%-44s %10s %10s %10s %10s\n", "memory of the process", "RSS MiB", "anonymous", "Go heap", "goroutines")
+	fmt.Fprintf(w, "%-44s %10s %10s %10s %10s %10s\n", "memory of the process", "RSS MiB", "anonymous", "Go heap", "live", "goroutines")
 	for _, row := range []struct {
 		name string
 		m    *Memory
@@ -172,7 +172,7 @@ func (r *SizeReport) Print(w io.Writer) {
 		{fmt.Sprintf("with %d live actors", r.Actors), r.AllLive},
 		{fmt.Sprintf("with %d actors, %d of them live", r.Actors, r.Live), r.SomeLive},
 	} {
-		fmt.Fprintf(w, "%-44s %10.1f %10.1f %10.1f %10d\n", row.name, row.m.RSS, row.m.Anonymous, row.m.Heap, row.m.Goroutines)
+		fmt.Fprintf(w, "%-44s %10.1f %10.1f %10.1f %10.1f %10d\n", row.name, row.m.RSS, row.m.Anonymous, row.m.Heap, row.m.Live, row.m.Goroutines)
 	}
 	fmt.Fprintf(w, "%.0f bytes a live actor\n", r.PerLive)
 }

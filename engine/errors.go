@@ -22,7 +22,8 @@ const (
 	ErrBadMethod Code = "bad_method"
 	// ErrNoMethod: the type has no such callable method.
 	ErrNoMethod Code = "no_method"
-	// ErrNoHost: no component has hosted the type for MissingTimeout.
+	// ErrNoHost: no component has hosted the type for MissingTimeout. Only a call, nested or
+	// not, that is at step 1 and has never begun ends so.
 	ErrNoHost Code = "no_host"
 	// ErrTooLarge: a payload, value or outcome is over its limit.
 	ErrTooLarge Code = "too_large"

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	App            string // the application's name; an engine's data belong to one
 	Logger         *slog.Logger
-	MissingTimeout time.Duration    // how long a type may be hosted nowhere; default 2 min
+	MissingTimeout time.Duration    // how long a call that has not begun waits for a host of its type; default 2 min
 	Mailbox        int              // requests waiting for one actor, from outside; default 10,000
 	Pending        int              // requests waiting in the application; default 1,000,000
 	Now            func() time.Time // the wall clock; default time.Now

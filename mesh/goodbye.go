@@ -2,8 +2,8 @@ package mesh
 
 import (
 	"context"
+	"errors"
 
-	"github.com/pawl-go/pawl/mesh/internal/roster"
 	"github.com/pawl-go/pawl/mesh/internal/wire"
 )
 
@@ -37,6 +37,8 @@ func newParting() parting {
 	return parting{done: make(chan struct{}), over: make(chan struct{})}
 }
 
+var errLeft = errors.New("the peer has left")
+
 // isFinal reports whether a lane that is lost stays so.
 func (p *parting) isFinal() bool { return p.heard || p.accepted }
 
@@ -45,6 +47,13 @@ func (l *link) isParting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.parting.said || l.parting.heard
+}
+
+// hasLeft reports whether the peer has said goodbye, however far it has come since.
+func (l *link) hasLeft() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.parting.heard
 }
 
 // sayGoodbye parts with the peer, because this node leaves.
@@ -188,16 +197,14 @@ func (s *stream) isRead() bool {
 	return s.fin || s.conn == nil
 }
 
-// answerGoodbye parts with a peer that leaves, and takes it out of the members.
+// answerGoodbye parts with a peer that leaves; when the link is over it is no member.
 func (l *link) answerGoodbye() {
 	if err := l.endLanes(l.ctx); err == nil {
 		l.awaitReaders()
 		l.sayReceived(wire.GoodbyeOK)
 		_, _ = l.await(context.Background(), l.parting.over) // gone or not, it has left
 	}
-	l.node.change(func(r *roster.Roster) roster.Effects {
-		return r.Remove(l.node.now(), l.peer.id, l.incarnation, true)
-	})
+	l.fail(errLeft)
 }
 
 // parted is for a peer that leaves, and has read all that was sent to it.

@@ -58,8 +58,8 @@ type Node struct {
 
 	// Objects that are used again. They are the node's own and not the package's,
 	// because channels and timers must not leave the bubble of a synctest.
-	spareCalls, spareTimers, spareBuffers sync.Pool
-	spareChunks                           sync.Map // type of message -> *sync.Pool
+	spareCalls, spareTimers, spareBuffers, spareLarge sync.Pool
+	spareChunks                                       sync.Map // type of message -> *sync.Pool
 
 	ctx        context.Context // ends with the node
 	cancel     context.CancelFunc
@@ -342,12 +342,17 @@ func (n *Node) linkOver(l *link, why error) {
 		n.counts.pastSent += l.sent()
 		n.settle(l.peer, 0, false)
 		l.peer.past = &pastLink{id: l.id, sent: l.sent() - l.lost(), acked: l.acked.Load(), received: l.received()}
+		n.log.Info("link over", "peer", l.peer.id, "why", why)
+		if l.hasLeft() {
+			e = r.Remove(n.now(), l.peer.id, l.incarnation, true)
+		} else {
+			e = r.Lost(n.now(), l.peer.id, l.id)
+		}
 		v, known := n.peers.Load(l.peer.id)
 		if state, _ := r.State(l.peer.id); !known || v != l.peer || state == roster.Joining { // it has left or failed
 			n.settle(l.peer, 0, false) // nobody will come back about it
 		}
-		n.log.Info("link over", "peer", l.peer.id, "why", why)
-		return r.Lost(n.now(), l.peer.id, l.id)
+		return e
 	})
 }
 

@@ -2,6 +2,7 @@ package mesh_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -53,7 +54,7 @@ func (s *stranger) dial() net.Conn {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	return conn
 }
 
@@ -299,5 +300,24 @@ func TestNewerVersion(t *testing.T) {
 	_, body = s.read(s.control)
 	if a, err := wire.ParseReply(body); err != nil || a.ID != 5 || a.Code == 0 {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// A peer that says goodbye, and is gone before it has ended its lanes and before it has
+// been answered, has left: it has not failed, and nobody waits for it.
+func TestGoodbyeCutShort(t *testing.T) {
+	n := startTCP(t, "n")
+	events := n.Subscribe()
+	defer events.Close()
+	s := &stranger{t: t, node: n}
+	s.join(wire.Version)
+	s.write(s.control, wire.AppendEmpty(nil, wire.Goodbye))
+	s.control.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, want := range []mesh.EventKind{mesh.MemberUp, mesh.MemberLeft} {
+		if e, err := events.Next(ctx); err != nil || e.Kind != want {
+			t.Fatalf("%+v, %v: want %s", e, err, want)
+		}
 	}
 }

@@ -260,7 +260,7 @@ func (c *client) Reminders(ctx context.Context, a engine.Actor) ([]engine.Remind
 }
 
 // Release implements engine.Session.
-func (c *client) Release(engine.Actor) {}
+func (c *client) Release(...engine.Actor) {}
 
 // Members implements engine.Session.
 func (c *client) Members() []engine.Member { return c.now().Members() }

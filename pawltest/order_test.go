@@ -2,6 +2,7 @@ package pawltest_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -123,4 +124,26 @@ func TestScheduleText(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// Limits of the world's own apps are met, by a client and by a method.
+func TestConfig(t *testing.T) {
+	limited := pawltest.Config(pawl.Config{Limits: pawl.Limits{Payload: 100}})
+	pawltest.Run(t, func(w *pawltest.World) {
+		w.Host(func(app *pawl.App) { pawl.Register[Cart](app) })
+		cart := pawl.Actor[*Cart]("c")
+		put := func(size int) error {
+			_, err := pawl.Call(w.Context(), cart, (*Cart).Put, strings.Repeat("x", size))
+			return err
+		}
+		if err := put(60); err != nil {
+			w.Error(err)
+		}
+		if err := put(99); !errors.Is(err, pawl.ErrTooLarge) {
+			w.Errorf("an argument of 101 bytes with its quotes: %v", err)
+		}
+		if err := put(60); !errors.Is(err, pawl.ErrTooLarge) {
+			w.Errorf("a cell of twice 62 bytes: %v", err)
+		}
+	}, limited)
 }

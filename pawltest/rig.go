@@ -146,7 +146,7 @@ func (r *rig) Last() engine.Position { return 0 }
 func (r *rig) Members() []engine.Member { return nil }
 
 // Release implements engine.Session.
-func (r *rig) Release(engine.Actor) {}
+func (r *rig) Release(...engine.Actor) {}
 
 // Detach implements engine.Session.
 func (r *rig) Detach(engine.ID) {}

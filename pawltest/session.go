@@ -131,9 +131,9 @@ func (s *session) Scan(ctx context.Context, a engine.Actor, cell, from string, l
 }
 
 // Release implements engine.Session.
-func (s *session) Release(a engine.Actor) {
+func (s *session) Release(as ...engine.Actor) {
 	if !s.dead.Load() {
-		s.Session.Release(a)
+		s.Session.Release(as...)
 	}
 }
 

@@ -66,6 +66,7 @@ func TestSlowClients(t *testing.T) {
 			t.Errorf("%s was answered %q", name, answer)
 		}
 	}
+	p.scratch.CloseIdleConnections() // the runtime is about to: a request might meet that
 	p.want("POST", thing+"b/call/release", ``, 204, ``)
 	if r, err := http.ReadResponse(bufio.NewReader(held), nil); err != nil || r.StatusCode != 200 {
 		t.Errorf("who waited for longer than all of that: %v, %v", r, err)
@@ -75,7 +76,7 @@ func TestSlowClients(t *testing.T) {
 }
 
 // TestClientsThatClose: a client that closes half of its connection, or all of it, does
-// not end what it has asked for.
+// not end what it has asked for; the former gets its answer.
 func TestClientsThatClose(t *testing.T) {
 	for _, half := range []bool{true, false} {
 		t.Run(fmt.Sprint("half=", half), func(t *testing.T) {
@@ -87,19 +88,21 @@ func TestClientsThatClose(t *testing.T) {
 				if err := c.CloseWrite(); err != nil {
 					t.Fatal(err)
 				}
+			} else if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+			p.want("POST", thing+"b/call/release", ``, 204, ``)
+			if half {
 				r, err := http.ReadResponse(bufio.NewReader(c), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				b, _ := io.ReadAll(r.Body)
 				_ = r.Body.Close()
-				if r.StatusCode != 500 || !strings.Contains(string(b), "outcome_unknown") {
-					t.Errorf("%s %s: it is to be told that the outcome is not known yet", r.Status, b)
+				if r.StatusCode != 204 && r.StatusCode != 200 {
+					t.Errorf("%s %s", r.Status, b)
 				}
-			} else if err := c.Close(); err != nil {
-				t.Fatal(err)
 			}
-			p.want("POST", thing+"b/call/release", ``, 204, ``)
 			p.until("GET", thing+"a/state/kept", `"released"`)
 		})
 	}

@@ -44,15 +44,16 @@ func (s *sidecar) serve(ctx context.Context) error {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
+	requests := context.WithoutCancel(ctx)
 	s.server = &http.Server{
-		Handler:           paths(s.kar, face, s.metrics()),
+		Handler:           v1.Stay(requests, paths(s.kar, face, s.metrics())),
 		Protocols:         &protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ReadHeaderTimeout: s.cfg.timeouts.header,
 		ReadTimeout:       s.cfg.timeouts.body,
 		IdleTimeout:       s.cfg.timeouts.idle,
 		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		BaseContext:       func(net.Listener) context.Context { return requests },
 		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
 	}
 	go func() { // Close ends it

@@ -17,6 +17,9 @@ type Load struct {
 	Duration time.Duration // how long; default 5 s
 	Ops      int           // or how many operations in all
 	Warm     time.Duration // not measured before; default a tenth of Duration, at most 1 s; negative: none
+	// Untimed leaves latencies out, for who looks at memory: each client's would take
+	// 200 KiB of it.
+	Untimed bool
 	// CPU adds the processor time of other processes that serve the load.
 	CPU func() time.Duration
 	// Progress is told ten times a second how far it is; from 0 to 1.
@@ -25,7 +28,7 @@ type Load struct {
 
 // Result is what a load took.
 type Result struct {
-	Latencies *hdrhistogram.Histogram // nanoseconds
+	Latencies *hdrhistogram.Histogram // nanoseconds; nil: untimed
 	Ops       int64
 	Took      time.Duration
 	CPU       time.Duration
@@ -40,13 +43,14 @@ func NewHistogram() *hdrhistogram.Histogram {
 // client is one of a load's; its counter is read by others.
 type client struct {
 	ops  atomic.Int64
-	hist *hdrhistogram.Histogram
+	hist *hdrhistogram.Histogram // nil: untimed
 	err  error
 	_    [64]byte
 }
 
 // Run does op with all clients, op getting the number of the client and of the
-// operation. The first error ends it.
+// operation. Each does one at least, however soon the time is over; the first error
+// ends it.
 func (l Load) Run(ctx context.Context, op func(client, n int) error) (*Result, error) {
 	if l.Clients <= 0 {
 		l.Clients = 1
@@ -74,7 +78,9 @@ func (l *Load) run(ctx context.Context, op func(client, n int) error, from int) 
 	defer cancel()
 	clients := make([]client, l.Clients)
 	for i := range clients {
-		clients[i].hist = NewHistogram()
+		if !l.Untimed {
+			clients[i].hist = NewHistogram()
+		}
 	}
 	var stop atomic.Bool
 	var work sync.WaitGroup
@@ -91,14 +97,16 @@ func (l *Load) run(ctx context.Context, op func(client, n int) error, from int) 
 				}
 			}
 			last := time.Now()
-			for n := 0; !stop.Load() && (l.Ops == 0 || n < share); n++ {
+			for n := 0; (n == 0 || !stop.Load()) && (l.Ops == 0 || n < share); n++ {
 				if c.err = op(i, from+n); c.err != nil {
 					cancel()
 					return
 				}
-				now := time.Now()
-				_ = c.hist.RecordValue(int64(now.Sub(last))) // over a minute: beyond the scale
-				last = now
+				if c.hist != nil {
+					now := time.Now()
+					_ = c.hist.RecordValue(int64(now.Sub(last))) // over a minute: beyond the scale
+					last = now
+				}
 				c.ops.Store(int64(n + 1))
 			}
 		})
@@ -108,7 +116,10 @@ func (l *Load) run(ctx context.Context, op func(client, n int) error, from int) 
 	l.watch(ctx, begun, clients, ended)
 	stop.Store(true)
 	<-ended
-	r := &Result{Latencies: NewHistogram(), Took: time.Since(begun)}
+	r := &Result{Took: time.Since(begun)}
+	if !l.Untimed {
+		r.Latencies = NewHistogram()
+	}
 	after := l.usage()
 	r.CPU, r.Mallocs = after.cpu-before.cpu, after.mallocs-before.mallocs
 	for i := range clients {
@@ -116,7 +127,9 @@ func (l *Load) run(ctx context.Context, op func(client, n int) error, from int) 
 			return nil, err
 		}
 		r.Ops += clients[i].ops.Load()
-		r.Latencies.Merge(clients[i].hist)
+		if !l.Untimed {
+			r.Latencies.Merge(clients[i].hist)
+		}
 	}
 	return r, context.Cause(ctx)
 }

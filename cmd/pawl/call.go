@@ -17,7 +17,7 @@ import (
 func (c *cli) callCommand() *cobra.Command {
 	var key string
 	var wait time.Duration
-	var idOnly bool
+	var idOnly, anyway bool
 	cmd := &cobra.Command{
 		Use:   "call TYPE/ID METHOD [JSON|@file|-]",
 		Short: "Call a method and print its result",
@@ -30,6 +30,7 @@ func (c *cli) callCommand() *cobra.Command {
 	cmd.Flags().StringVar(&key, "key", "", "idempotency key: sent again with the same key it happens once")
 	waitFlag(cmd, &wait, "how long to wait for the result")
 	cmd.Flags().BoolVar(&idOnly, "id-only", false, "do not wait: print the id of the invocation")
+	anywayFlag(cmd, &anyway)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, input, err := c.targetArgs(args)
 		if err != nil {
@@ -43,7 +44,7 @@ func (c *cli) callCommand() *cobra.Command {
 			return err
 		}
 		defer cl.Close()
-		if err := knownType(cmd.Context(), cl, t.Type); err != nil {
+		if err := c.sendable(cmd.Context(), cl, t.Type, anyway); err != nil {
 			return err
 		}
 		r, err := cl.Call(cmd.Context(), t, input, key, wait)
@@ -71,7 +72,7 @@ func waitFlag(cmd *cobra.Command, wait *time.Duration, text string) {
 func (c *cli) tellCommand() *cobra.Command {
 	var key string
 	var delay, wait time.Duration
-	var idOnly bool
+	var idOnly, anyway bool
 	cmd := &cobra.Command{
 		Use:   "tell TYPE/ID METHOD [JSON|@file|-]",
 		Short: "Send a message that cannot be lost, and do not wait for its method",
@@ -84,6 +85,7 @@ func (c *cli) tellCommand() *cobra.Command {
 	cmd.Flags().DurationVar(&delay, "delay", 0, "begin only after this time")
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait for its end after all, so long")
 	cmd.Flags().BoolVar(&idOnly, "id-only", false, "print the id of the invocation, and nothing else")
+	anywayFlag(cmd, &anyway)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, input, err := c.targetArgs(args)
 		if err != nil {
@@ -97,7 +99,7 @@ func (c *cli) tellCommand() *cobra.Command {
 			return err
 		}
 		defer cl.Close()
-		if err := knownType(cmd.Context(), cl, t.Type); err != nil {
+		if err := c.sendable(cmd.Context(), cl, t.Type, anyway); err != nil {
 			return err
 		}
 		var at time.Time

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,27 +78,61 @@ func actorArg(text string) (engine.Actor, error) {
 	return engine.Actor{Type: kind, ID: id}, nil
 }
 
-// knownType refuses a type that nobody has heard of: a call to it would wait
-// for a component that hosts it.
+// knownType refuses to look for what is of a type that nobody has heard of.
 func knownType(ctx context.Context, cl *client.Client, kind string) error {
 	types, err := cl.Types(ctx)
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, t := range types {
-		if t.Name == kind {
-			return nil
-		}
-		names = append(names, t.Name)
+	if slices.ContainsFunc(types, func(t v1.Type) bool { return t.Name == kind }) {
+		return nil
 	}
+	return noType(kind, types)
+}
+
+func noType(kind string, types []v1.Type) *failure {
 	f := &failure{exit: v1.ExitNotFound, text: "there is no type " + kind, next: "pawl types lists them with their methods"}
-	if near := v1.Nearest(kind, names); near != "" {
+	if near := nearestType(kind, types); near != "" {
 		f.text += ". Did you mean " + near + "?"
-	} else if len(names) > 0 {
-		f.text += "; there is " + strings.Join(names, ", ")
+	} else if len(types) > 0 {
+		f.text += "; there is " + strings.Join(namesOf(types), ", ")
 	}
 	return f
+}
+
+func namesOf(types []v1.Type) (names []string) {
+	for _, t := range types {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func nearestType(kind string, types []v1.Type) string { return v1.Nearest(kind, namesOf(types)) }
+
+// sendable says on the standard error that nobody hosts the type to which something is
+// about to be sent: it waits there for who does, as it would over Go or HTTP. A name that
+// nobody has heard of and that looks misspelt is refused, unless anyway is set.
+func (c *cli) sendable(ctx context.Context, cl *client.Client, kind string, anyway bool) error {
+	types, err := cl.Types(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(types, func(t v1.Type) bool { return t.Name == kind })
+	if i >= 0 && len(types[i].Hosts) > 0 {
+		return nil
+	}
+	if i < 0 && !anyway && nearestType(kind, types) != "" {
+		f := noType(kind, types)
+		f.next = "pawl types lists them with their methods; --anyway sends it, to wait for a component that hosts " + kind
+		return f
+	}
+	fmt.Fprintf(c.errs, "nobody hosts %s now: it waits for a component that does\n", kind)
+	return nil
+}
+
+// anywayFlag adds the flag that lets what is misspelt go.
+func anywayFlag(cmd *cobra.Command, anyway *bool) {
+	cmd.Flags().BoolVar(anyway, "anyway", false, "send it also if nobody has heard of the type, and its name looks misspelt")
 }
 
 // completeTarget completes TYPE/ and METHOD from the running application.

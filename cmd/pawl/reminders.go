@@ -40,6 +40,7 @@ func (c *cli) remindersLs() *cobra.Command {
 
 func (c *cli) remindersSet() *cobra.Command {
 	var in v1.SetReminder
+	anyway := false
 	cmd := &cobra.Command{
 		Use: "set TYPE/ID NAME METHOD [JSON|@file|-]", Short: "Set a reminder, replacing one of the same name", Args: args(3, 4),
 		ValidArgsFunction: c.completeTarget,
@@ -48,6 +49,7 @@ func (c *cli) remindersSet() *cobra.Command {
 	cmd.Flags().StringVar(&in.At, "at", "", "when it first fires, such as 2026-01-02T15:04:05Z")
 	cmd.Flags().StringVar(&in.Every, "every", "", "the period, if it repeats")
 	cmd.Flags().StringVar(&in.Misfire, "misfire", "", "what becomes of firings due while nothing ran: once (the default), all or none")
+	anywayFlag(cmd, &anyway)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		in.Method = args[2]
 		if len(args) == 4 {
@@ -57,7 +59,14 @@ func (c *cli) remindersSet() *cobra.Command {
 			}
 			in.Input = json.RawMessage(b)
 		}
-		return c.onActor(cmd, args[0], func(cl *client.Client, a engine.Actor) error {
+		a, err := actorArg(args[0])
+		if err != nil {
+			return err
+		}
+		return c.with(cmd, func(cl *client.Client) error {
+			if err := c.sendable(cmd.Context(), cl, a.Type, anyway); err != nil {
+				return err
+			}
 			if err := cl.Remind(cmd.Context(), a, args[1], in); err != nil {
 				return err
 			}

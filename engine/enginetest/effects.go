@@ -173,6 +173,35 @@ var effects = []test{
 		w.Hear("last")
 		w.Expect("1", "2", "3", "4", "5", "last")
 	}},
+	{"a tell sent immediately, and what was held before it, does not wait for the outcome, and is sent again by a retry", func(w *World) {
+		w.On("A.go", func(s *Scene) runtime.Result {
+			s.Tell("B/b", "note", "with the outcome", func(c *runtime.Call) { c.WithOutcome = true })
+			s.Tell("B/b", "note", "held")
+			s.Tell("B/b", "note", "now", func(c *runtime.Call) { c.Immediately = true })
+			s.Tell("B/b", "note", "at the end")
+			if s.inv.Attempt() == 1 {
+				s.Pass("gate")
+				return retry(0)
+			}
+			return value("")
+		})
+		w.On("B.note", func(s *Scene) runtime.Result {
+			s.Say("%s", s.arg)
+			return value("")
+		})
+		n := w.Node()
+		p := n.Start("A/a", "go", "")
+		w.Hear("now") // while A.go runs
+		w.Open("gate")
+		w.Wait(p)
+		w.Hear("with the outcome")
+		w.Times("held", 2)
+		w.Times("now", 2)
+		w.Before("held", "now")
+		w.Times("at the end", 1)
+		w.Times("with the outcome", 1)
+		w.Before("at the end", "with the outcome")
+	}},
 	{"a delayed tell comes in its time, over a crash", func(w *World) {
 		w.On("B.note", func(s *Scene) runtime.Result {
 			s.Say("%s", s.arg)

@@ -295,6 +295,49 @@ var locks = []test{
 			w.Errorf("got %q", got)
 		}
 	}},
+	{"nobody hosts the type any more: what never began ends, all else waits", func(w *World) {
+		w.options.MissingTimeout = 30 * time.Millisecond
+		w.On("A.go", func(s *Scene) runtime.Result {
+			if s.inv.Attempt() == 1 && !s.Pass(s.arg) {
+				return value("zombie")
+			}
+			s.Say("%s ends", s.arg)
+			return value(s.arg)
+		})
+		w.On("B.tail", func(s *Scene) runtime.Result {
+			s.Pass("tail")
+			return tail("A/tailed", "go", "tailed")
+		})
+		w.On("B.nest", func(s *Scene) runtime.Result { return value(s.Call("A/nested", "go", "nested")) })
+		client, a := w.Node("B"), w.Node("A")
+		called, nesting := client.Start("A/called", "go", "called"), client.Start("B/n", "nest", "")
+		client.Tell("A/told", "go", "told")
+		tailing := client.Start("B/t", "tail", "")
+		w.Hear("at called", "at nested", "at told", "at tail")
+		if err := client.Remind(w.ctx, engine.ReminderChange{Reminder: engine.Reminder{
+			Actor: engine.Actor{Type: "A", ID: "called"}, Name: "r", Method: "go", Payload: []byte("reminded"), Due: time.Now(),
+		}}); err != nil {
+			w.Fatal(err)
+		}
+		behind := client.Start("A/called", "go", "behind")
+		a.Kill()
+		if got := w.Wait(behind); got != "!"+string(engine.ErrNoHost) {
+			w.Errorf("behind what began: %q", got)
+		}
+		w.Open("tail")
+		w.Open("tailed")
+		w.Open("reminded")
+		if got := client.Ask("A/new", "go", ""); got != "!"+string(engine.ErrNoHost) {
+			w.Errorf("asked for when nobody hosts it: %q", got)
+		}
+		w.Node("A")
+		for p, want := range map[*runtime.Pending]string{called: "called", nesting: "nested", tailing: "tailed"} {
+			if got := w.Wait(p); got != want {
+				w.Errorf("what began: %q, not %q", got, want)
+			}
+		}
+		w.Hear("told ends", "reminded ends")
+	}},
 }
 
 // callback is the paper's main, task and callback, with a competitor.

@@ -84,6 +84,37 @@ var timelines = []test{
 		w.Before("task ends", "main 2 begins") // happen-before
 		w.Times("main 2 begins", 1)
 	}},
+	{"4 the callee is told that its caller has failed, and ends undisturbed", func(w *World) {
+		w.On("Main.main", func(s *Scene) runtime.Result {
+			s.Say("main %d begins", s.inv.Attempt())
+			return value(s.CallOnce("task", "Task/t", "task", ""))
+		})
+		w.On("Task.task", func(s *Scene) runtime.Result {
+			s.Say("task %d begins", s.inv.Attempt())
+			select {
+			case <-s.inv.CallerGone():
+				s.Say("task is told")
+			case <-s.inv.Done():
+				s.Say("task is ended")
+			}
+			if !s.Pass("task") {
+				return value("disturbed")
+			}
+			return value("done")
+		})
+		client, a := w.Node("None"), w.Node("Main")
+		w.Node("Task")
+		p := client.Start("Main/m", "main", "")
+		w.Hear("task 1 begins")
+		a.Kill()
+		w.Node("Main")
+		w.Hear("at task")
+		w.Open("task")
+		if got := w.Wait(p); got != "done" {
+			w.Errorf("got %q", got)
+		}
+		w.Expect("main 1 begins", "task 1 begins", "task is told", "at task", "main 2 begins")
+	}},
 	{"6 and 7 both fail by a crash, callee is retried first", func(w *World) {
 		mainAndTask(w)
 		w.Open("main")

@@ -163,11 +163,11 @@ func (e *Engine) beginCheckpoint() *checkpointing {
 func (e *Engine) saveActors(part []*actor) error {
 	b := e.st.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	at := e.takeChanges(part)
+	taken, at := e.takeChanges(part)
 	err := e.commitToDisk(at)
-	for _, a := range part {
+	for i, a := range part {
 		if err == nil {
-			err = a.saving.write(b, a.id)
+			err = taken[i].write(b, a.Actor())
 		}
 	}
 	if err == nil {
@@ -175,25 +175,31 @@ func (e *Engine) saveActors(part []*actor) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, a := range part {
-		if err != nil {
-			e.mu.f.restoreChanges(a)
+	for i, a := range part {
+		switch {
+		case err != nil:
+			e.mu.f.restoreChanges(a, taken[i])
+		case a.changes == taken[i]:
+			a.changes = nil
+		default:
+			a.changes.under = nil
 		}
-		a.saving = nil
 		e.mu.f.tidy(a)
 	}
 	return err
 }
 
-// takeChanges moves the changes of some actors aside and returns the newest
-// record in them.
-func (e *Engine) takeChanges(part []*actor) engine.Position {
+// takeChanges takes the changes of some actors, which stay as they are from here on,
+// and returns the newest record in them.
+func (e *Engine) takeChanges(part []*actor) ([]*changes, engine.Position) {
+	taken := make([]*changes, len(part))
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, a := range part {
-		a.saving, a.dirty = a.dirty, nil
+	for i, a := range part {
+		taken[i] = a.changes
+		taken[i].saving = true
 	}
-	return e.mu.f.last
+	return taken, e.mu.f.last
 }
 
 // putBack lists the actors again for the next checkpoint.
@@ -204,23 +210,24 @@ func (e *Engine) putBack(part []*actor) {
 }
 
 // restoreChanges puts changes that were not saved under those made since.
-func (f *flow) restoreChanges(a *actor) {
-	old, since := a.saving, a.dirty
-	if since == nil {
+func (f *flow) restoreChanges(a *actor, old *changes) {
+	since := a.changes
+	if since != old && since.wiped {
+		since.under = nil
+		return
+	}
+	old.saving = false
+	if since == old {
 		f.dirty = append(f.dirty, a)
-		a.dirty = old
 		return
 	}
-	if since.wiped {
-		return
-	}
-	for _, cell := range since.cleared {
+	for cell := range since.cleared {
 		old.clear(cell)
 	}
 	for i := range since.cells {
 		old.set(&since.cells[i])
 	}
-	a.dirty = old
+	a.changes = old
 }
 
 // write puts the changes into a batch.
@@ -231,7 +238,7 @@ func (c *changes) write(b *pebble.Batch, a engine.Actor) error {
 			return err
 		}
 	}
-	for _, cell := range c.cleared {
+	for cell := range c.cleared {
 		k := appendMapKey(slices.Clip(base), cell)
 		if err := b.DeleteRange(k, after(k), nil); err != nil {
 			return err
@@ -389,7 +396,7 @@ func (e *Engine) restoreRows() (err error) {
 			if !ok {
 				return errBadRecord
 			}
-			f.entry(engine.Actor{Type: typ, ID: string(id)}).paused = true
+			f.paused[engine.Actor{Type: typ, ID: string(id)}] = true
 		}
 	}
 	f.rows.reminders = nil

@@ -139,9 +139,9 @@ func (e *Engine) expireLone(now time.Time) time.Duration {
 		f.expiring[i].since = now
 	}
 	for len(f.expiring) > 0 {
-		p := f.expiring[0]
-		if p.mayExpire() {
-			if wait := p.since.Add(e.set.MissingTimeout).Sub(now); wait > 0 {
+		v := f.expiring[0]
+		if p := v.p; p.vigil == v && p.mayExpire() {
+			if wait := v.since.Add(e.set.MissingTimeout).Sub(now); wait > 0 {
 				return min(wait, lookEvery)
 			}
 			fail := failureOf(p, engine.ErrNoHost, fmt.Sprintf("no component has hosted %q for %v", p.req.Actor.Type, e.set.MissingTimeout))
@@ -149,7 +149,6 @@ func (e *Engine) expireLone(now time.Time) time.Duration {
 				return lookEvery
 			}
 		}
-		p.since = time.Time{}
 		f.expiring[0] = nil
 		f.expiring = f.expiring[1:]
 	}

@@ -170,18 +170,29 @@ func decodeFrame(b []byte) (fr engine.Frame, err error) {
 }
 
 // names keeps one copy of each type and method name seen.
-type names struct{ m map[string]string }
+type names struct{ m map[string]*string }
 
 func (n *names) of(b []byte) string {
 	if s, ok := n.m[string(b)]; ok {
+		return *s
+	}
+	return *n.keep(string(b))
+}
+
+// same gives the one copy of a name.
+func (n *names) same(name string) *string {
+	if s, ok := n.m[name]; ok {
 		return s
 	}
-	s := string(b)
+	return n.keep(name)
+}
+
+func (n *names) keep(s string) *string {
 	if n.m == nil || len(n.m) > 10_000 {
-		n.m = map[string]string{}
+		n.m = map[string]*string{}
 	}
-	n.m[s] = s
-	return s
+	n.m[s] = &s
+	return &s
 }
 
 // writesOp is a decoded set of writes.

@@ -19,7 +19,10 @@ func (e *Engine) dump() string {
 	ps := slices.Collect(maps.Values(f.reqs))
 	inOrder(ps)
 	actors := map[engine.Actor]bool{}
-	for id := range f.actors {
+	for a := range f.actors.All {
+		actors[a.Actor()] = true
+	}
+	for id := range f.paused {
 		actors[id] = true
 	}
 	for _, p := range ps {
@@ -52,7 +55,7 @@ func (e *Engine) dump() string {
 			r := f.reminders[id][name]
 			fmt.Fprintf(&b, "reminder %s %s generation %v %s(%q) due %d every %v misfire %d\n", id, name, r.generation, r.Method, r.Payload, nanos(r.Due), r.Every, r.Misfire)
 		}
-		if a := f.actors[id]; a != nil && a.paused {
+		if f.paused[id] {
 			fmt.Fprintf(&b, "paused %s\n", id)
 		}
 	}
@@ -79,6 +82,9 @@ func (e *Engine) dumpState(b *strings.Builder) {
 		}
 		for _, a := range as {
 			cells, err := e.load(a)
+			if len(cells) == 0 && e.buried(a) {
+				continue
+			}
 			fmt.Fprintf(b, "state %s:", a)
 			for _, c := range cells {
 				fmt.Fprintf(b, " %s=%q", c.Cell, c.Value)
@@ -95,6 +101,23 @@ func (e *Engine) dumpState(b *strings.Builder) {
 			fmt.Fprintln(b)
 		}
 	}
+}
+
+// buried reports whether an actor is listed only for the code of what was ended by force,
+// which ends with this process.
+func (e *Engine) buried(id engine.Actor) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a := e.mu.f.actors.Get(id)
+	if a == nil || a.line.Len() == 0 || a.changes != nil {
+		return false
+	}
+	for p := range a.line.All {
+		if p.status != ended {
+			return false
+		}
+	}
+	return true
 }
 
 func show(o *engine.Outcome) string {
@@ -115,7 +138,7 @@ func (f *flow) valid() error {
 		switch {
 		case p.req.ID != id || p.status >= ended:
 			return fmt.Errorf("F1: %v stands under %v, status %d", p.req.ID, id, p.status)
-		case p.status == inFlow && f.actors[p.req.Actor] != p.actor:
+		case p.status == inFlow && f.actors.Get(p.req.Actor) != p.actor:
 			return fmt.Errorf("F6: %v is in the flow, the entry of its actor is not known", id)
 		case p.status != inFlow && p.parent != nil:
 			return fmt.Errorf("F3: %v is not in the flow and has a parent", id)
@@ -142,7 +165,8 @@ func (f *flow) valid() error {
 }
 
 func (f *flow) validLines() error {
-	for id, a := range f.actors {
+	for a := range f.actors.All {
+		id := a.Actor()
 		var places []uint64
 		for p := range a.line.All {
 			ok := p.status == inFlow || p.status == parked && a.holder == p || p.status == ended && f.tombs[p.req.ID] == p
@@ -154,7 +178,7 @@ func (f *flow) validLines() error {
 		if len(slices.Compact(slices.Sorted(slices.Values(places)))) != len(places) {
 			return fmt.Errorf("F5: places of %v: %v", id, places)
 		}
-		if a.host == nil && a.line.Len() == 0 && a.dirty == nil && a.saving == nil && !a.paused {
+		if a.host == nil && a.line.Len() == 0 && a.changes == nil {
 			return fmt.Errorf("F6: entry of %v", id)
 		}
 	}

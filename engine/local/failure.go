@@ -40,7 +40,7 @@ const lossesPerRecord = 10_000
 //     made once, never begun, whose sender's attempt is lost too, is removed.
 func (f *flow) lose(lost func(*pending) bool, left bool) *losses {
 	l := &losses{left: left}
-	for _, a := range f.actors {
+	for a := range f.actors.All {
 		for p := range a.line.Held {
 			if p.status != inFlow || !lost(p) {
 				continue

@@ -1,9 +1,8 @@
 package local
 
 import (
-	"time"
-
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/actors"
 	"github.com/pawl-go/pawl/engine/chain"
 )
 
@@ -29,8 +28,8 @@ import (
 //	   host of the actor, or nil.
 //	F5 Positions and places only rise. A caller's place is below its callees',
 //	   but for tells that were told to go to the end.
-//	F6 An actor has an entry if it has a line, a host, dirty state, a pause or
-//	   reminders; entries of other actors are dropped.
+//	F6 An actor has an entry if it has a line, a host or changes; entries of other
+//	   actors are dropped.
 type flow struct {
 	app   string
 	epoch uint64
@@ -48,7 +47,8 @@ type flow struct {
 	reqs   map[engine.ID]*pending
 	count  [statuses]int
 	failed []*pending // in the order in which they failed; may hold settled ones
-	actors map[engine.Actor]*actor
+	actors *actors.Table[*actor]
+	paused map[engine.Actor]bool // by an operator
 	tombs  map[engine.ID]*pending
 
 	reminders map[engine.Actor]map[string]*reminder
@@ -68,9 +68,11 @@ type flow struct {
 	may  func() bool
 	held []*pending
 	// expiring are those of lone that do not wait for ever, the longest first.
-	expiring []*pending
-	done     *completions // told of every invocation that has ended
-	rows     *rowTracker  // told of what the next checkpoint has to write
+	expiring []*vigil
+	// wake makes the clock look at what was put into due or expiring; nil: there is none yet.
+	wake func()
+	done *completions // told of every invocation that has ended
+	rows *rowTracker  // told of what the next checkpoint has to write
 }
 
 // status is where an invocation stands.
@@ -113,7 +115,7 @@ type pending struct {
 	gone   chan struct{}   // closed when it leaves the flow; made by who waits for that
 	mark   uint64          // of the search that has seen it
 	heap   int             // in due, plus one
-	since  time.Time       // in expiring: since when
+	vigil  *vigil          // in expiring: the present one
 	row    rowState
 }
 
@@ -130,23 +132,31 @@ func (p *pending) Link() *engine.Frame { return &p.req.Frame }
 
 func (p *pending) nested() bool { return p.req.Caller != nil }
 
-// actor is the entry of an actor.
+// actor is the entry of an actor. There may be a million: it is kept small, in 80
+// bytes.
 type actor struct {
-	id     engine.Actor
-	line   chain.Line[*pending]
-	host   *member
-	token  uint64
-	paused bool
-	holder *pending // a parked step that was entered in place: nothing else begins
-	dirty  *changes // since the last checkpoint
-	saving *changes // being written by a checkpoint
+	kind    *string // of names
+	id      string
+	line    chain.Line[*pending]
+	host    *member
+	token   uint64
+	holder  *pending // a parked step that was entered in place: nothing else begins
+	changes *changes // that the store does not have
+	behind  *actor   // the table's
 }
+
+// Actor is its name.
+func (a *actor) Actor() engine.Actor { return engine.Actor{Type: *a.kind, ID: a.id} }
+
+// Behind makes an actor an entry of an actors.Table.
+func (a *actor) Behind() **actor { return &a.behind }
 
 func newFlow(done *completions) *flow {
 	return &flow{
 		sessions:  map[uint64]joinedOp{},
 		reqs:      map[engine.ID]*pending{},
-		actors:    map[engine.Actor]*actor{},
+		actors:    actors.NewTable[*actor](),
+		paused:    map[engine.Actor]bool{},
 		tombs:     map[engine.ID]*pending{},
 		reminders: map[engine.Actor]map[string]*reminder{},
 		hosts:     map[string][]*member{},
@@ -157,18 +167,18 @@ func newFlow(done *completions) *flow {
 
 // entry finds or makes the entry of an actor.
 func (f *flow) entry(id engine.Actor) *actor {
-	a := f.actors[id]
+	a := f.actors.Get(id)
 	if a == nil {
-		a = &actor{id: id}
-		f.actors[id] = a
+		a = &actor{kind: f.names.same(id.Type), id: id.ID}
+		f.actors.Put(a)
 	}
 	return a
 }
 
 // tidy drops the entry of an actor of which nothing is known (F6).
 func (f *flow) tidy(a *actor) {
-	if a.host == nil && a.line.Len() == 0 && a.dirty == nil && a.saving == nil && !a.paused {
-		delete(f.actors, a.id)
+	if a.host == nil && a.line.Len() == 0 && a.changes == nil {
+		f.actors.Remove(a)
 	}
 }
 
@@ -195,6 +205,7 @@ func (f *flow) request(r *engine.Request, sender engine.ID, later bool, at engin
 		p.status = scheduled
 		f.count[scheduled]++
 		f.due.push(r.NotBefore, p, nil)
+		f.alarm()
 		return p
 	}
 	f.enter(p)

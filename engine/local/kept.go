@@ -2,6 +2,7 @@ package local
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -142,24 +143,25 @@ func (f *flow) hold(p *pending, on bool) {
 			}
 		}
 	}
-	if a.host != nil && !a.host.gone && !a.paused {
-		a.host.handler.Pause(a.id, on)
+	if id := a.Actor(); a.host != nil && !a.host.gone && !f.paused[id] {
+		a.host.handler.Pause(id, on)
 	}
 }
 
 // pause applies the op paused.
 func (f *flow) pause(id engine.Actor, on bool) {
-	a := f.entry(id)
-	if a.paused == on {
-		f.tidy(a)
+	if f.paused[id] == on {
 		return
 	}
-	a.paused = on
-	f.rows.paused(a)
-	if a.host != nil && !a.host.gone && a.holder == nil {
+	if on {
+		f.paused[id] = true
+	} else {
+		delete(f.paused, id)
+	}
+	f.rows.paused(id)
+	if a := f.actors.Get(id); a != nil && a.host != nil && !a.host.gone && a.holder == nil {
 		a.host.handler.Pause(id, on)
 	}
-	f.tidy(a)
 }
 
 // purge applies the op purged: the state and the reminders of an actor are
@@ -176,14 +178,8 @@ func (f *flow) purge(id engine.Actor) {
 }
 
 // pausedActors lists the actors that an operator has paused.
-func (f *flow) pausedActors() (ids []engine.Actor) {
-	for id, a := range f.actors {
-		if a.paused {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(x, y engine.Actor) int {
+func (f *flow) pausedActors() []engine.Actor {
+	return slices.SortedFunc(maps.Keys(f.paused), func(x, y engine.Actor) int {
 		return cmp.Or(cmp.Compare(x.Type, y.Type), cmp.Compare(x.ID, y.ID))
 	})
-	return ids
 }

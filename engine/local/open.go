@@ -260,6 +260,7 @@ func (e *Engine) run(ctx context.Context) error {
 		e.owned.Go(e.watchTenure)
 		e.owned.Go(e.resumeDeliveries)
 	}
+	e.mu.f.wake = e.wakeClock
 	e.owned.Go(e.keepTime)
 	e.owned.Go(e.keepSaving)
 	return nil

@@ -238,14 +238,14 @@ func (o operator) pause(ctx context.Context, a engine.Actor, on bool) error {
 // Purge implements engine.Operator.
 func (o operator) Purge(ctx context.Context, id engine.Actor) error {
 	return o.act(ctx, func(f *flow) (engine.Position, error) {
-		a := f.actors[id]
+		a := f.actors.Get(id)
 		if a == nil || a.host == nil || a.host.gone {
 			return o.e.purge(id)
 		}
 		h := a.host.handler
 		h.Pause(id, true) // nothing begins while we look
 		defer func() {
-			if x := f.actors[id]; x == nil || !x.paused {
+			if !f.paused[id] {
 				h.Pause(id, false)
 			}
 		}()
@@ -267,7 +267,7 @@ func (e *Engine) purge(id engine.Actor) (engine.Position, error) {
 	when := e.set.Now()
 	var waiting []*pending
 	var ends []*ending
-	if a := f.actors[id]; a != nil {
+	if a := f.actors.Get(id); a != nil {
 		for p := range a.line.All {
 			x := canceled(p, "its actor was purged by an operator", when)
 			x.finger = p.finger
@@ -294,7 +294,7 @@ func (o operator) Write(ctx context.Context, id engine.Actor, writes []engine.Wr
 	if len(writes) == 0 { // no record: the instance goes
 		o.e.mu.Lock()
 		defer o.e.mu.Unlock()
-		if a := o.e.mu.f.actors[id]; a != nil {
+		if a := o.e.mu.f.actors.Get(id); a != nil {
 			a.forget()
 		}
 		return o.e.usable()
@@ -314,7 +314,7 @@ func (o operator) Write(ctx context.Context, id engine.Actor, writes []engine.Wr
 // forget drops the actor's instance, wherever it is. Engine.mu is held.
 func (a *actor) forget() {
 	if a.host != nil && !a.host.gone {
-		a.host.handler.Forget(a.id)
+		a.host.handler.Forget(a.Actor())
 	}
 }
 

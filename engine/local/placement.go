@@ -54,7 +54,7 @@ func (f *flow) deliver(p *pending) {
 		Attempts: p.attempts,
 		Lost:     p.lost,
 		Token:    a.token,
-		Paused:   a.paused,
+		Paused:   f.paused[p.req.Actor],
 	}
 	if p.child != nil {
 		for c := range p.children {
@@ -74,7 +74,7 @@ func (f *flow) deliver(p *pending) {
 // those that host the type.
 func (f *flow) place(a *actor) bool {
 	var best *member
-	for _, m := range f.hosts[a.id.Type] {
+	for _, m := range f.hosts[*a.kind] {
 		if best == nil || m.live < best.live {
 			best = m
 		}
@@ -163,7 +163,7 @@ func (f *flow) expel(m *member) {
 // their requests there: everything of an actor, in flow order.
 func (f *flow) replace() {
 	var now []*pending
-	for _, a := range f.actors {
+	for a := range f.actors.All {
 		if a.host == nil || !a.host.gone {
 			continue
 		}
@@ -205,11 +205,26 @@ func inOrder(ps []*pending) {
 	slices.SortFunc(ps, func(x, y *pending) int { return cmp.Compare(x.place, y.place) })
 }
 
+// vigil is one wait of a request for a host. It is over if the request waits no more, or
+// anew: then that is another vigil.
+type vigil struct {
+	p     *pending
+	since time.Time // zero until the clock has seen it
+}
+
 // expire lets p wait for a host no longer than the engine's clock allows.
 func (f *flow) expire(p *pending) {
 	if p.mayExpire() {
-		p.since = time.Time{} // until the clock sees it
-		f.expiring = append(f.expiring, p)
+		p.vigil = &vigil{p: p}
+		f.expiring = append(f.expiring, p.vigil)
+		f.alarm()
+	}
+}
+
+// alarm makes the clock, if there is one, look at what is due.
+func (f *flow) alarm() {
+	if f.wake != nil {
+		f.wake()
 	}
 }
 

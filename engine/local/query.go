@@ -62,16 +62,16 @@ func (e *Engine) typesInMemory() map[string]bool {
 	for t := range e.mu.f.hosts {
 		set[t] = true
 	}
-	for id, a := range e.mu.f.actors {
+	for a := range e.mu.f.actors.All {
 		if a.known() {
-			set[id.Type] = true
+			set[*a.kind] = true
 		}
 	}
 	return set
 }
 
 // known reports whether the actor has requests, or may have unsaved state.
-func (a *actor) known() bool { return a.line.Len() > 0 || a.dirty != nil || a.saving != nil }
+func (a *actor) known() bool { return a.line.Len() > 0 || a.changes != nil }
 
 // types adds the types that the store knows.
 func (s *store) types(set map[string]bool) (err error) {
@@ -135,9 +135,9 @@ func (o operator) Actors(ctx context.Context, kind, from string, limit int) (_ [
 func (e *Engine) actorsInMemory(kind, from string) (ids []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for id, a := range e.mu.f.actors {
-		if id.Type == kind && id.ID >= from && a.known() {
-			ids = append(ids, id.ID)
+	for a := range e.mu.f.actors.All {
+		if *a.kind == kind && a.id >= from && a.known() {
+			ids = append(ids, a.id)
 		}
 	}
 	return ids

@@ -34,6 +34,7 @@ func (f *flow) remind(c *engine.ReminderChange, at engine.Position) {
 	r := &reminder{Reminder: c.Reminder, generation: at}
 	of[c.Name] = r
 	f.due.push(r.Due, nil, r)
+	f.alarm()
 	f.rows.reminder(r)
 }
 

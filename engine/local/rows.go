@@ -81,11 +81,11 @@ func (t *rowTracker) reminder(r *reminder) {
 	t.reminders[reminderKey{r.Actor, r.Name}] = struct{}{}
 }
 
-func (t *rowTracker) paused(a *actor) {
+func (t *rowTracker) paused(id engine.Actor) {
 	if t.pauses == nil {
 		t.pauses = map[engine.Actor]struct{}{}
 	}
-	t.pauses[a.id] = struct{}{}
+	t.pauses[id] = struct{}{}
 }
 
 func requestRowKey(id engine.ID) []byte {
@@ -156,7 +156,7 @@ func (f *flow) pausedRows() (rows []row) {
 	}
 	for id := range f.rows.pauses {
 		r := row{key: pausedRowKey(id)}
-		if a := f.actors[id]; a != nil && a.paused {
+		if f.paused[id] {
 			r.value = []byte{1}
 		}
 		rows = append(rows, r)

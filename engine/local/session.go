@@ -146,7 +146,7 @@ func (s *session) sender(by engine.Attempt, ef *engine.Effects) (*pending, error
 		if f.count[inFlow] < s.e.set.Mailbox {
 			continue // no line is that long
 		}
-		if a := f.actors[r.Actor]; a != nil && a.line.Len() >= s.e.set.Mailbox {
+		if a := f.actors.Get(r.Actor); a != nil && a.line.Len() >= s.e.set.Mailbox {
 			return nil, overloaded(r, a.line.Len(), s.e.set.Mailbox, "for the actor")
 		}
 	}
@@ -166,7 +166,6 @@ func (s *session) apply(p *pending, by engine.Attempt, ef *engine.Effects, now t
 	if p != nil {
 		f.write(p.actor, ef.Writes)
 	}
-	expiring, timed := len(f.expiring), len(ef.Reminders) > 0
 	for i := range ef.Reminders {
 		f.remind(&ef.Reminders[i], at)
 	}
@@ -174,14 +173,9 @@ func (s *session) apply(p *pending, by engine.Attempt, ef *engine.Effects, now t
 		if skip != nil && skip[i] {
 			continue
 		}
-		later := isScheduled(r, now)
-		if p := f.request(r, by.ID, later, at); p != nil && r.Kind == engine.KindCall {
+		if p := f.request(r, by.ID, isScheduled(r, now), at); p != nil && r.Kind == engine.KindCall {
 			p.wait(s.m)
 		}
-		timed = timed || later
-	}
-	if timed || len(f.expiring) > expiring {
-		s.e.wakeClock()
 	}
 }
 
@@ -374,15 +368,18 @@ func (s *session) change(name string, by engine.Attempt, encode func(*encoder, *
 	return at, nil
 }
 
-// Detach implements engine.Session.
+// Detach implements engine.Session. That an invocation waits for one that is not nested in
+// it ends only where that invocation runs: others have but watched.
 func (s *session) Detach(id engine.ID) {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
-	if p := s.e.mu.f.reqs[id]; p != nil {
-		p.unwait(s.m)
-		if !p.nested() {
-			p.disown()
-		}
+	p := s.e.mu.f.reqs[id]
+	if p == nil || s.m.gone {
+		return
+	}
+	p.unwait(s.m)
+	if by := p.parent; by != nil && !p.nested() && by.host == s.m {
+		p.disown()
 	}
 }
 
@@ -407,7 +404,7 @@ func (s *session) reader(r *engine.Request) (*member, error) {
 		return nil, err
 	}
 	f := s.e.mu.f
-	if a := f.actors[r.Actor]; a != nil && a.host != nil && !a.host.gone {
+	if a := f.actors.Get(r.Actor); a != nil && a.host != nil && !a.host.gone {
 		return a.host, nil
 	}
 	if ms := f.hosts[r.Actor.Type]; len(ms) > 0 {
@@ -444,14 +441,20 @@ func (s *session) Reminders(_ context.Context, a engine.Actor) ([]engine.Reminde
 	return list, nil
 }
 
-// Release implements engine.Session. It is ignored while requests are there.
-func (s *session) Release(id engine.Actor) {
+// Release implements engine.Session. It is ignored while requests are there, and from a
+// component that has failed: until that is committed its actors stay where they are.
+func (s *session) Release(ids ...engine.Actor) {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
+	if s.m.gone {
+		return
+	}
 	f := s.e.mu.f
-	if a := f.actors[id]; a != nil && a.host == s.m && a.line.Len() == 0 {
-		f.unplace(a)
-		f.tidy(a)
+	for _, id := range ids {
+		if a := f.actors.Get(id); a != nil && a.host == s.m && a.line.Len() == 0 {
+			f.unplace(a)
+			f.tidy(a)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package local
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,11 +12,12 @@ import (
 // changes are the newest recorded writes of an actor that the store does not
 // have yet. Reads lay them over the store.
 type changes struct {
-	wiped   bool           // all that the store has of the actor is void
-	cleared []string       // all that the store has of these maps is void
-	cells   []engine.Write // the newest write of each key; no Clear
-	index   map[engine.Key]int
-	bytes   int
+	cells   []engine.Write      // the newest write of each key; no Clear
+	index   map[engine.Key]int  // of cells, if they are many
+	cleared map[string]struct{} // all that the store has of these maps is void
+	under   *changes            // older ones, that a checkpoint is writing
+	wiped   bool                // all that the store has of the actor is void
+	saving  bool                // a checkpoint is writing them: they stay as they are
 }
 
 // indexFrom is the number of keys from which they are found by a map.
@@ -38,11 +40,11 @@ func (f *flow) write(a *actor, ws []engine.Write) {
 
 // change gives the actor's changes, and notes them for the next checkpoint.
 func (f *flow) change(a *actor) *changes {
-	if a.dirty == nil {
-		a.dirty = &changes{}
+	if a.changes == nil || a.changes.saving {
+		a.changes = &changes{under: a.changes}
 		f.dirty = append(f.dirty, a)
 	}
-	return a.dirty
+	return a.changes
 }
 
 func (c *changes) find(k *engine.Key) int {
@@ -63,11 +65,9 @@ func (c *changes) find(k *engine.Key) int {
 func (c *changes) set(w *engine.Write) {
 	i := c.find(&w.Key)
 	if i >= 0 {
-		c.bytes += len(w.Value) - len(c.cells[i].Value)
 		c.cells[i].Op, c.cells[i].Value = w.Op, w.Value
 		return
 	}
-	c.bytes += len(w.Value) + len(w.Cell) + len(w.Entry)
 	if c.index != nil {
 		c.index[w.Key] = len(c.cells)
 	}
@@ -89,13 +89,26 @@ func (c *changes) clear(cell string) {
 	if c.index != nil {
 		c.reindex()
 	}
-	if !c.wiped && !slices.Contains(c.cleared, cell) {
-		c.cleared = append(c.cleared, cell)
+	if c.wiped {
+		return
 	}
+	if c.cleared == nil {
+		c.cleared = map[string]struct{}{}
+	}
+	c.cleared[cell] = struct{}{}
+}
+
+// voids reports whether all that is under these changes of a map is void.
+func (c *changes) voids(cell string) bool {
+	_, cleared := c.cleared[cell]
+	return c.wiped || cleared
 }
 
 // wipe drops all state of an actor.
-func (f *flow) wipe(a *actor) { *f.change(a) = changes{wiped: true} }
+func (f *flow) wipe(a *actor) {
+	c := f.change(a)
+	*c = changes{under: c.under, wiped: true}
+}
 
 // overlay is what is known of an actor above the store: the changes being
 // saved, and above them the newest. The changes in it are copied or no longer
@@ -117,7 +130,7 @@ func (v *overlay) covers(k *engine.Key) (w *engine.Write, covered bool) {
 			}
 			return nil, true
 		}
-		if c.wiped || k.InMap && slices.Contains(c.cleared, k.Cell) {
+		if c.wiped || k.InMap && c.voids(k.Cell) {
 			return nil, true
 		}
 	}
@@ -128,7 +141,7 @@ func (v *overlay) covers(k *engine.Key) (w *engine.Write, covered bool) {
 // cells for an empty name and inMap unset, is void.
 func (v *overlay) hides(cell string, inMap bool) bool {
 	for _, c := range v.layers {
-		if c != nil && (c.wiped || inMap && slices.Contains(c.cleared, cell)) {
+		if c != nil && (c.wiped || inMap && c.voids(cell)) {
 			return true
 		}
 	}
@@ -172,13 +185,14 @@ func compareCells(x, y engine.Cell) int {
 // view takes the overlay of an actor. The newest layer is copied, since it is
 // written to once the lock is given back.
 func (a *actor) view() (v overlay) {
-	if d := a.dirty; d != nil {
-		c := &changes{wiped: d.wiped, cleared: slices.Clone(d.cleared), cells: slices.Clone(d.cells)}
+	d := a.changes
+	if d != nil && !d.saving {
+		c := &changes{wiped: d.wiped, cleared: maps.Clone(d.cleared), cells: slices.Clone(d.cells)}
 		if len(c.cells) > indexFrom {
 			c.reindex()
 		}
-		v.layers[0] = c
+		v.layers[0], d = c, d.under
 	}
-	v.layers[1] = a.saving
+	v.layers[1] = d
 	return v
 }

@@ -104,7 +104,7 @@ func (e *Engine) look(a engine.Actor) (g glance, err error) {
 	}
 	e.reads.Add(1)
 	g.e = e
-	if x := e.mu.f.actors[a]; x != nil {
+	if x := e.mu.f.actors.Get(a); x != nil {
 		g.overlay, g.busy = x.view(), x.line.Len() > 0
 	}
 	if !e.st.empty {

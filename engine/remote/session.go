@@ -338,7 +338,11 @@ func (s *session) Reminders(ctx context.Context, a engine.Actor) ([]engine.Remin
 }
 
 // Release implements engine.Session.
-func (s *session) Release(a engine.Actor) { s.post(&wire.Call{Op: wire.OpRelease, Actor: a}) }
+func (s *session) Release(as ...engine.Actor) {
+	for _, a := range as {
+		s.post(&wire.Call{Op: wire.OpRelease, Actor: a})
+	}
+}
 
 // Members implements engine.Session. It is empty once the session has ended.
 func (s *session) Members() []engine.Member {

@@ -49,8 +49,8 @@ func (c *Component) waitsOn(e *entry, now int64) bool {
 	case now-e.since < int64(a.kind.BusyTimeout):
 		return true
 	}
-	f := engine.Fail(engine.ErrDeadlock, fmt.Sprintf("timed out after %v waiting for a turn on %v", a.kind.BusyTimeout, a.id))
-	f.Invocation, f.Actor, f.Method = e.d.Request.ID.String(), a.id.String(), e.d.Request.Method
+	f := engine.Fail(engine.ErrDeadlock, fmt.Sprintf("timed out after %v waiting for a turn on %v", a.kind.BusyTimeout, a.Actor()))
+	f.Invocation, f.Actor, f.Method = e.d.Request.ID.String(), a.Actor().String(), e.d.Request.Method
 	e.cancel.Store(&engine.Outcome{Failure: f})
 	c.refuseIfCancelled(e)
 	return false

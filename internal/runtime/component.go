@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-go/pawl/engine"
+	"github.com/pawl-go/pawl/engine/actors"
 	"github.com/pawl-go/pawl/engine/trace"
 )
 
@@ -46,7 +47,7 @@ type Component struct {
 
 	mu struct {
 		sync.Mutex
-		actors   map[engine.Actor]*actor
+		actors   *actors.Table[*actor]
 		waits    map[engine.ID]*Pending // who waits for an outcome; linked by also
 		boxes    []*mailbox             // free
 		running  int                    // runners not waiting in the runtime
@@ -81,7 +82,7 @@ func newIncarnation(cfg Config, l *life) *Component {
 		followed: make(chan struct{}),
 		sweep:    make(chan struct{}, 1),
 	}
-	c.mu.actors = map[engine.Actor]*actor{}
+	c.mu.actors = actors.NewTable[*actor]()
 	c.mu.waits = map[engine.ID]*Pending{}
 	for _, t := range cfg.Types {
 		c.kinds[t.Name] = &kind{Type: t}
@@ -149,7 +150,7 @@ func (c *Component) stop() {
 			close(r.work)
 		}
 		c.mu.idle = nil
-		for _, a := range c.mu.actors {
+		for a := range c.mu.actors.All {
 			if a.box == nil {
 				continue
 			}
@@ -216,7 +217,7 @@ func (c *Component) checkDrained() {
 	if !c.mu.draining || c.mu.drained == nil {
 		return
 	}
-	for _, a := range c.mu.actors {
+	for a := range c.mu.actors.All {
 		if a.box != nil && !a.box.quiet() {
 			return
 		}

@@ -40,10 +40,10 @@ func (c *Component) Deliver(d engine.Delivery) {
 // place finds or makes the actor, with a mailbox. mu is held.
 func (c *Component) place(d *engine.Delivery) *actor {
 	id := d.Request.Actor
-	a := c.mu.actors[id]
+	a := c.mu.actors.Get(id)
 	if a == nil {
-		a = &actor{id: id, kind: c.kinds[id.Type], token: d.Token}
-		c.mu.actors[id] = a
+		a = &actor{id: id.ID, kind: c.kinds[id.Type], token: d.Token}
+		c.mu.actors.Put(a)
 	}
 	if a.token != d.Token {
 		// Placed anew since: what is in memory may be older than what is recorded.
@@ -109,7 +109,7 @@ func (c *Component) next(a *actor) (e *entry, resumed bool) {
 
 // mayBegin: what holds back a begin besides the rules of the semantics.
 func (c *Component) mayBegin(e *entry) bool {
-	return !e.actor.paused && !c.mu.stopped && (!c.mu.draining || e.d.Request.Nested()) && !c.mu.before.occupies(e.actor.id)
+	return !e.actor.paused && !c.mu.stopped && (!c.mu.draining || e.d.Request.Nested()) && !c.mu.before.occupies(e.actor.Actor())
 }
 
 // start hands a claimed entry to the caller who waits for it on this
@@ -235,7 +235,7 @@ func (c *Component) refuseIfCancelled(e *entry) {
 }
 
 func (c *Component) find(r *engine.Request) *entry {
-	a := c.mu.actors[r.Actor]
+	a := c.mu.actors.Get(r.Actor)
 	if a == nil || a.box == nil {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (c *Component) find(r *engine.Request) *entry {
 func (c *Component) Pause(id engine.Actor, on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.mu.actors[id]; a != nil {
+	if a := c.mu.actors.Get(id); a != nil {
 		a.paused = on
 		c.schedule(a)
 	}
@@ -256,7 +256,7 @@ func (c *Component) Pause(id engine.Actor, on bool) {
 func (c *Component) Forget(id engine.Actor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := c.mu.actors[id]
+	a := c.mu.actors.Get(id)
 	switch {
 	case a == nil:
 	case a.box == nil:

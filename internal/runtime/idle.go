@@ -49,20 +49,23 @@ func (c *Component) sweepSome() bool {
 		return k.MaxLive > 0 && k.idle > k.MaxLive || c.coarse.Load()-a.used > int64(k.IdleAfter)
 	})
 	for _, a := range gone {
-		c.deactivate(a.id, a.inst)
-		if !c.holds(a.id) {
-			c.session.Release(a.id)
-		}
+		c.deactivate(a.Actor(), a.inst)
 	}
+	c.session.Release(c.absent(gone)...)
 	return len(gone) == batch
 }
 
-// holds reports whether the actor is here (again): a request may come while its
-// instance before is deactivated.
-func (c *Component) holds(id engine.Actor) bool {
+// absent lists those of some actors that are not here again: a request may come
+// while the instance before is deactivated.
+func (c *Component) absent(gone []*actor) (ids []engine.Actor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mu.actors[id] != nil
+	for _, a := range gone {
+		if id := a.Actor(); c.mu.actors.Get(id) == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // outOfUse is an instance that letGo has taken from its actor.
@@ -75,7 +78,7 @@ type outOfUse struct {
 func (c *Component) letGo(a *actor) {
 	if l, ok := a.inst.(Leaver); ok {
 		l.Leave()
-		c.mu.left = append(c.mu.left, outOfUse{a.id, a.inst})
+		c.mu.left = append(c.mu.left, outOfUse{a.Actor(), a.inst})
 		c.wakeSweeper()
 	}
 	a.inst = nil
@@ -100,7 +103,7 @@ func (c *Component) takeIdle(n int, ripe func(*kind, *actor) bool) []*actor {
 	for _, k := range c.kinds {
 		for a := k.oldest; a != nil && len(gone) < n && ripe(k, a); a = k.oldest {
 			k.removeIdle(a)
-			delete(c.mu.actors, a.id)
+			c.mu.actors.Remove(a)
 			if l, ok := a.inst.(Leaver); ok {
 				l.Leave()
 			}
@@ -126,9 +129,9 @@ func (c *Component) deactivate(id engine.Actor, inst Instance) {
 func (c *Component) Live(kind string) (ids []string) {
 	c = c.newest.Load()
 	c.mu.Lock()
-	for id, a := range c.mu.actors {
-		if id.Type == kind && a.inst != nil {
-			ids = append(ids, id.ID)
+	for a := range c.mu.actors.All {
+		if a.kind.Name == kind && a.inst != nil {
+			ids = append(ids, a.id)
 		}
 	}
 	c.mu.Unlock()
@@ -142,6 +145,6 @@ func (c *Component) Deactivate() {
 	c = c.newest.Load()
 	c.sweepLeft()
 	for _, a := range c.takeIdle(1<<62, func(*kind, *actor) bool { return true }) {
-		c.deactivate(a.id, a.inst)
+		c.deactivate(a.Actor(), a.inst)
 	}
 }

@@ -72,7 +72,7 @@ func (c *Component) copied(ctx context.Context, r *engine.Request) (*Invocation,
 	if err := inst.Load(cells); err != nil {
 		return nil, engine.Fail(engine.ErrBadState, err.Error())
 	}
-	e := &entry{actor: &actor{id: r.Actor, kind: k}, d: engine.Delivery{Request: r}}
+	e := &entry{actor: &actor{id: r.Actor.ID, kind: k}, d: engine.Delivery{Request: r}}
 	inv := &Invocation{c: c, e: e, req: r, n: 1, m: k.Methods[r.Method], inst: inst, read: true}
 	if c.trace != nil {
 		inv.traceCells(trace.Load, since, engine.TraceCells(cells))

@@ -161,14 +161,14 @@ func (c *Component) occupies(id engine.Actor) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mu.actors[id] != nil || c.mu.before.occupies(id)
+	return c.mu.actors.Get(id) != nil || c.mu.before.occupies(id)
 }
 
 // vacateAll lets go of all actors on which no code runs.
 func (c *Component) vacateAll() {
 	c.mu.Lock()
-	all := make(chan *actor, len(c.mu.actors))
-	for _, a := range c.mu.actors {
+	all := make(chan *actor, c.mu.actors.Len())
+	for a := range c.mu.actors.All {
 		all <- a
 	}
 	c.mu.Unlock()
@@ -187,7 +187,7 @@ func (c *Component) vacateAll() {
 // deactivated, and the incarnation that follows c may begin there.
 func (c *Component) vacate(a *actor) {
 	c.mu.Lock()
-	held := a.leaving || c.mu.actors[a.id] != a || a.box != nil && !a.box.quiet()
+	held := a.leaving || c.mu.actors.Get(a.Actor()) != a || a.box != nil && !a.box.quiet()
 	if !held {
 		a.leaving = true
 		a.kind.removeIdle(a)
@@ -199,12 +199,12 @@ func (c *Component) vacate(a *actor) {
 	if held {
 		return
 	}
-	c.deactivate(a.id, a.inst)
+	c.deactivate(a.Actor(), a.inst)
 	c.mu.Lock()
-	delete(c.mu.actors, a.id)
+	c.mu.actors.Remove(a)
 	c.mu.Unlock()
 	for n := c.heir.Load(); n != nil; n = n.heir.Load() {
-		n.vacated(a.id)
+		n.vacated(a.Actor())
 	}
 }
 
@@ -215,7 +215,7 @@ func (c *Component) vacated(id engine.Actor) {
 	if c.mu.before.empty() {
 		c.mu.before = nil
 	}
-	if a := c.mu.actors[id]; a != nil {
+	if a := c.mu.actors.Get(id); a != nil {
 		c.schedule(a)
 	}
 }
@@ -227,5 +227,5 @@ func (c *Component) empty() bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.mu.actors) == 0 && c.mu.before.empty()
+	return c.mu.actors.Len() == 0 && c.mu.before.empty()
 }

@@ -240,18 +240,18 @@ func (inv *Invocation) exited() {
 func (inv *Invocation) activate() (Result, bool) {
 	c, a := inv.c, inv.e.actor
 	since := c.since()
-	cells, err := c.session.Load(inv, a.id)
+	cells, err := c.session.Load(inv, a.Actor())
 	if err != nil {
 		return Result{Retry: &Retry{Cause: fmt.Errorf("load state: %w", err), After: -1}}, false
 	}
 	if c.trace != nil {
 		inv.traceCells(trace.Load, since, engine.TraceCells(cells))
 	}
-	inst := a.kind.New(a.id.ID)
+	inst := a.kind.New(a.id)
 	if err := inst.Load(cells); err != nil {
 		return Result{Failure: &engine.Failure{
 			Kind: engine.FailurePawl, Code: string(engine.ErrBadState), Message: err.Error(),
-			Actor: a.id.String(), Method: inv.req.Method,
+			Actor: a.Actor().String(), Method: inv.req.Method,
 		}}, false
 	}
 	inv.inst = inst

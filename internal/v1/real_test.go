@@ -136,6 +136,22 @@ func TestStateOverREST(t *testing.T) {
 	do(204, "DELETE", a, "")
 }
 
+// TestWhatNobodyHostsWaits: that nobody hosts a type now is no reason to refuse what is
+// sent to it.
+func TestWhatNobodyHostsWaits(t *testing.T) {
+	do := boxes(t)
+	for path, in := range map[string]string{
+		"/v1/actors/Nobody/a/tell/Do": "1",
+		"/v1/actors/Nobody/a/call/Do": "1",
+		"/v1/invocations":             `{"verb": "tell", "type": "Nobody", "id": "a", "method": "Do", "input": 1}`,
+	} {
+		_, h := do(202, "POST", path, in, "Prefer: wait=0")
+		if text, _ := do(200, "GET", "/v1/invocations/"+h.Get(v1.HeaderInvocation), ""); !strings.Contains(text, `"status":"pending"`) {
+			t.Errorf("%s: %s", path, text)
+		}
+	}
+}
+
 func TestRemindersOverREST(t *testing.T) {
 	do := boxes(t)
 	const a = "/v1/actors/Box/a"

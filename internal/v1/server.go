@@ -41,7 +41,7 @@ func Serve(l net.Listener, h http.Handler, log *slog.Logger) *Server {
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	s := &Server{stop: stop, http: http.Server{
-		Handler:           h,
+		Handler:           Stay(base, h),
 		Protocols:         &protocols,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,

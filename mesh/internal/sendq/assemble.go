@@ -1,6 +1,11 @@
 package sendq
 
-import "github.com/pawl-go/pawl/mesh/internal/wire"
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/pawl-go/pawl/mesh/internal/wire"
+)
 
 // Assembler puts fragments of one stream together.
 type Assembler struct {
@@ -26,7 +31,7 @@ func (a *Assembler) Add(p wire.Piece) (head, whole []byte, err error) {
 		if p.Total <= len(p.Bytes) || p.Total > a.MaxTotal || len(a.parts) >= Active {
 			return nil, nil, wire.ErrMalformed
 		}
-		t = &part{total: p.Total, frame: make([]byte, 0, p.Total)}
+		t = &part{total: p.Total, frame: room(p.Total)}
 		if a.parts == nil {
 			a.parts = map[uint32]*part{}
 		}
@@ -47,6 +52,16 @@ func (a *Assembler) Add(p wire.Piece) (head, whole []byte, err error) {
 	}
 	delete(a.parts, p.Stream)
 	return nil, t.frame, nil
+}
+
+// room returns an empty slice with room for n bytes, which are not cleared. To clear
+// megabytes at a first fragment takes as long as a small message to another actor may
+// be late by, and all that is read of them has been written before.
+func room(n int) []byte {
+	var b strings.Builder
+	b.Grow(n) // the library's way to such memory; nobody else has this string
+	b.WriteByte(0)
+	return unsafe.Slice(unsafe.StringData(b.String()), n)[:0]
 }
 
 // Skip forgets the bytes of the frame whose first fragment was p; what follows of

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -186,6 +187,64 @@ func TestAssemblerRefuses(t *testing.T) {
 	}
 	if _, _, err := a.Add(wire.Piece{Stream: 99, Total: 10, Bytes: make([]byte, 6)}); !errors.Is(err, wire.ErrMalformed) {
 		t.Errorf("more frames under way than a sender cuts: %v", err)
+	}
+}
+
+// What is put together is what was cut, whatever the memory held before.
+func TestAssemblerKeepsBytes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		q, r := Queue{MaxCount: 1, MaxBytes: 1}, Assembler{MaxTotal: 4 << 20}
+		want := make([]byte, 4+wire.FragmentSize+random.IntN(1<<20))
+		for i := range want {
+			want[i] = byte(random.Uint32())
+		}
+		q.Push("a", want, true)
+		var whole []byte
+		for !q.Empty() {
+			_, body, _, err := wire.Next(q.Batch())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := wire.ParseFragment(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, whole, err = r.Add(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(whole, want[4:]) || cap(whole) != len(whole) {
+			t.Fatalf("%d bytes arrived, room for %d, of %d", len(whole), cap(whole), len(want)-4)
+		}
+	}
+}
+
+// A large frame to a target comes back when nothing refers to it any more.
+func TestSent(t *testing.T) {
+	var sent [][]byte
+	q := Queue{MaxCount: 128, MaxBytes: 16 << 20, Sent: func(frame []byte) { sent = append(sent, frame) }}
+	large := frame("a", 0, 40<<10)
+	q.Push("a", large, true)
+	q.Push("a", frame("a", 1, 10), true)
+	q.Push("", frame("", 2, 40<<10), false)
+	for i := 0; !q.Empty(); i++ {
+		if i < 2 && len(sent) > 0 {
+			t.Fatal("it is sent before its last fragment")
+		}
+		q.Batch()
+	}
+	if len(sent) != 1 || &sent[0][0] != &large[0] {
+		t.Errorf("%d frames came back", len(sent))
+	}
+	q.Push("a", large, true)
+	q.Clear()
+	q.Push("a", large, true)
+	for !q.Empty() {
+		q.Batch()
+	}
+	if len(sent) != 2 {
+		t.Errorf("%d frames came back, want that of before and the last", len(sent))
 	}
 }
 
