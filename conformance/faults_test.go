@@ -217,7 +217,7 @@ func TestPausedHostIsFenced(t *testing.T) {
 	if code := paused.Wait(); code == 0 {
 		t.Error("exit code 0 of a pair that was fenced")
 	}
-	rig.Gone(t, old.PID, rig.Patience)
+	rig.Gone(t, old.PID)
 	if got := texts(n.w.Notes("s/kept", 1)); got != fmt.Sprintf("[%d]", next.PID) {
 		t.Errorf("state was kept by %s", got)
 	}

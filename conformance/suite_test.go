@@ -11,16 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/pawl-go/pawl/internal/rig"
 )
 
 // actorTypes are those of js/actors.js.
 const actorTypes = "Echo,Lively,Refusing,Counter,Peer,Slow,Tail,Clock,Listener,Store"
-
-// together is how soon the end of one of a pair has ended the other.
-const together = time.Second
 
 // alone starts one component that hosts the actors and runs the cases, on an
 // engine of its own.
@@ -139,14 +135,14 @@ func TestPairEndsTogether(t *testing.T) {
 	t.Run("the runtime is killed", func(t *testing.T) {
 		p, app := alone(t, rig.NewWitness(t))
 		p.Kill()
-		rig.Gone(t, app.PID, together)
+		rig.Gone(t, app.PID)
 	})
 	t.Run("the application is killed", func(t *testing.T) {
 		p, app := alone(t, rig.NewWitness(t))
 		if err := syscall.Kill(app.PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		rig.Gone(t, p.PID(), together)
+		rig.Gone(t, p.PID())
 		if code := p.Wait(); code == 0 {
 			t.Error("exit code 0 for an application that was killed")
 		}
@@ -155,13 +151,13 @@ func TestPairEndsTogether(t *testing.T) {
 		p, app := alone(t, rig.NewWitness(t))
 		p.Signal(syscall.SIGTERM)
 		p.Wait()
-		rig.Gone(t, app.PID, together)
+		rig.Gone(t, app.PID)
 	})
 	t.Run("the application asks for it", func(t *testing.T) {
 		p, app := alone(t, rig.NewWitness(t))
 		request(t, http.DefaultClient, http.MethodPost, app.URL()+"/shutdown", "")
 		p.Wait()
-		rig.Gone(t, app.PID, together)
+		rig.Gone(t, app.PID)
 	})
 }
 
@@ -175,7 +171,7 @@ func TestRetryWaitsForEveryNestedCall(t *testing.T) {
 	w.Notes("left", 1)
 	w.Notes("right", 1)
 	p.Kill()
-	rig.Gone(t, app.PID, together)
+	rig.Gone(t, app.PID)
 	aloneOn(t, w, data)
 	w.Notes("left", 2)
 	w.Notes("right", 2)

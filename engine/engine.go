@@ -135,7 +135,8 @@ type Session interface {
 	Reminders(ctx context.Context, a Actor) ([]Reminder, error)
 
 	// Release says that the component holds no instances of these actors any more:
-	// they may be placed anew.
+	// they may be placed anew. Only the living component at which an actor is placed can
+	// say so of it; from any other it is ignored, so it needs no token.
 	Release(as ...Actor)
 
 	// Members lists the living components, by name.

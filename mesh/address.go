@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,6 +39,7 @@ type Ref[M any] struct {
 	types   *messageOf[M] // nil: M is an interface, or not registered
 	cell    *cell[M]      // the actor, if it was on this node and takes just M
 	peer    *peer         // the node, if it was known; of use while it has a link
+	large   atomic.Int32  // messages more to another node of which one may be large
 }
 
 // At binds an address to the node it is used on. It sends and checks nothing; see
@@ -71,9 +73,9 @@ func (r *Ref[M]) Address() Address[M] { return r.addr }
 // WithTimeout returns a reference whose calls end after d, on whatever node the
 // actor is; 0 is never. A call's own [Timeout] comes before it.
 func (r *Ref[M]) WithTimeout(d time.Duration) *Ref[M] {
-	with := *r
+	with := At(r.node, r.addr)
 	with.timeout = max(d, 0)
-	return &with
+	return with
 }
 
 func (r *Ref[M]) isLocal() bool { return r.addr.Node == r.node.id }

@@ -125,6 +125,22 @@ func TestStaleDialOfALane(t *testing.T) {
 	}
 }
 
+// A lane that comes when its link has been given up is closed: nobody else would.
+func TestLaneOfALinkThatHasFailed(t *testing.T) {
+	a, _ := pair(t)
+	l := newLink(a, &peer{id: "z"}, wire.LinkID{1}, wire.Identity{Node: "z", Incarnation: 1, Lanes: 1}, false)
+	l.fail(errGivenUp)
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	if err := theirs.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	l.attachLane(0, ours)
+	if _, err := theirs.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("it is open: %v", err)
+	}
+}
+
 // readCounter is a connection on which nothing comes, and that counts its readers.
 type readCounter struct {
 	net.Conn

@@ -84,9 +84,13 @@ func (l *link) streams() []*stream { return append([]*stream{l.control}, l.lanes
 
 // attachLane is for a lane of a link that is not up yet.
 func (l *link) attachLane(i int, conn net.Conn) {
-	l.lanes[i].attach(conn)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.failed {
+		_ = conn.Close() // nobody reads it
+		return
+	}
+	l.lanes[i].attach(conn)
 	if l.attached++; l.attached == len(l.lanes) {
 		close(l.complete)
 	}

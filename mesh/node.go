@@ -58,8 +58,8 @@ type Node struct {
 
 	// Objects that are used again. They are the node's own and not the package's,
 	// because channels and timers must not leave the bubble of a synctest.
-	spareCalls, spareTimers, spareBuffers sync.Pool
-	spareChunks                           sync.Map // type of message -> *sync.Pool
+	spareCalls, spareTimers, spareBuffers, spareLarge sync.Pool
+	spareChunks                                       sync.Map // type of message -> *sync.Pool
 
 	ctx        context.Context // ends with the node
 	cancel     context.CancelFunc

@@ -188,7 +188,7 @@ func (n *Node) pushReply(l *link, id uint64, frame *buffer, alone bool) {
 // buffer is a slice that is used again.
 type buffer struct{ b []byte }
 
-// keepBuffer is the largest buffer that is kept.
+// keepBuffer is the largest buffer that is kept among those for any frame.
 const keepBuffer = 64 << 10
 
 func (n *Node) takeBuffer() *buffer {
@@ -198,9 +198,20 @@ func (n *Node) takeBuffer() *buffer {
 	return &buffer{make([]byte, 0, 512)}
 }
 
+// takeLarge is for a frame that will be large, as far as one can know.
+func (n *Node) takeLarge() *buffer {
+	if b, ok := n.spareLarge.Get().(*buffer); ok {
+		return b
+	}
+	return n.takeBuffer()
+}
+
 // giveBuffer gives a buffer back; one whose bytes the send queue has kept has none.
 func (n *Node) giveBuffer(b *buffer) {
-	if cap(b.b) > 0 && cap(b.b) <= keepBuffer {
+	switch size := cap(b.b); {
+	case size > keepBuffer:
+		n.spareLarge.Put(b)
+	case size > 0:
 		n.spareBuffers.Put(b)
 	}
 }

@@ -83,7 +83,7 @@ func (r *Ref[M]) castRemote(ctx context.Context, m M, wait bool) error {
 	if notSent != nil {
 		return notSent
 	}
-	frame := r.node.takeBuffer()
+	frame := r.takeBuffer()
 	if err := r.encode(frame, m, 0, 0, false); err != nil {
 		r.node.giveBuffer(frame)
 		return err
@@ -158,7 +158,7 @@ func (r *Ref[M]) sendCall(ctx context.Context, call *pendingCall, m M, deadline 
 	if !deadline.IsZero() {
 		left = max(time.Until(deadline), 1)
 	}
-	frame := r.node.takeBuffer()
+	frame := r.takeBuffer()
 	if err := r.encode(frame, m, call.id.Load(), left, true); err != nil {
 		r.node.giveBuffer(frame)
 		return err
@@ -170,6 +170,17 @@ func (r *Ref[M]) sendCall(ctx context.Context, call *pendingCall, m M, deadline 
 	lane := call.link.lanes[call.lane]
 	alone := lane.asking.Load() == 1
 	return r.pushed(lane.push(ctx, r.addr.Name, frame, true, alone), frame, m, true)
+}
+
+// expectLarge is for how many messages after a large one another is expected.
+const expectLarge = 16
+
+// takeBuffer takes a buffer for the next message.
+func (r *Ref[M]) takeBuffer() *buffer {
+	if r.large.Load() > 0 {
+		return r.node.takeLarge()
+	}
+	return r.node.takeBuffer()
 }
 
 // encode makes the frame of a message.
@@ -207,6 +218,11 @@ func (r *Ref[M]) encode(frame *buffer, m M, id uint64, left time.Duration, call 
 		return e
 	}
 	frame.b = wire.FinishMessage(frame.b, 0)
+	if isLarge(frame.b) {
+		r.large.Store(expectLarge)
+	} else if n := r.large.Load(); n > 0 {
+		r.large.Store(n - 1)
+	}
 	return nil
 }
 

@@ -64,7 +64,10 @@ var (
 func newStream(l *link, index int) *stream {
 	limits := &l.node.cfg.Limits
 	s := &stream{link: l, index: index}
-	s.queue = sendq.Queue{MaxCount: limits.LaneMessages, MaxBytes: limits.LaneBytes}
+	s.queue = sendq.Queue{
+		MaxCount: limits.LaneMessages, MaxBytes: limits.LaneBytes,
+		Sent: func(frame []byte) { l.node.giveBuffer(&buffer{frame}) },
+	}
 	return s
 }
 

@@ -45,17 +45,40 @@ func (q *Queue) Bar(ctx context.Context, reason string) error {
 }
 
 // Unbar lets appends go on. They go on in a cycle of the queue's own: the marks of
-// a copied one do not speak of this disk.
+// a copied one do not speak of this disk. When there is no room for that cycle, or
+// for another error of Roll, the queue stays barred.
 func (q *Queue) Unbar() error {
+	if q.readOnly {
+		return fmt.Errorf("unbar queue %s: %w", q.path, ErrReadOnly)
+	}
 	q.prep.mu.Lock()
 	q.prep.discard(q)
 	q.prep.mu.Unlock()
 	w := &q.w
-	w.Lock()
-	w.barred = ""
-	w.limit = w.room()
-	w.Unlock()
-	return q.rollIf(func(w *writer) bool { return w.seg.copied })
+	for {
+		w.Lock()
+		if err := q.Err(); err != nil {
+			w.Unlock()
+			return fmt.Errorf("unbar queue %s: %w", q.path, err)
+		}
+		roll := w.seg.copied && w.off != w.fresh
+		if !roll || w.next != nil {
+			w.barred = ""
+			w.limit = w.room()
+			switch {
+			case roll:
+				q.roll()
+			case w.seg.copied: // without an entry: it begins when it is used
+				w.begun = q.cfg.Now()
+			}
+			w.Unlock()
+			return nil
+		}
+		w.Unlock()
+		if err := q.prep.make(q); err != nil {
+			return fmt.Errorf("unbar queue %s: %w", q.path, err)
+		}
+	}
 }
 
 // Barred is the reason why nothing may be appended, empty when it may.

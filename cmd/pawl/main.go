@@ -27,7 +27,7 @@ func main() {
 
 // run is the command line as a function.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) v1.Exit {
-	c := &cli{in: in, out: out, errs: errs, colour: isTerminal(out), getenv: os.Getenv}
+	c := &cli{in: in, out: out, errs: errs, colour: showsColour(out), getenv: os.Getenv}
 	root := c.root()
 	root.SetArgs(longJSON(args))
 	err := root.ExecuteContext(ctx)

@@ -154,9 +154,10 @@ func (a *Account) Slow(ctx context.Context, file string) (string, error) {
 	return "", ctx.Err()
 }
 
-// Die kills the process, once its caller has the id of the invocation.
+// Die kills the process, once its caller has the id of the invocation, which takes a
+// moment on a busy machine.
 func (a *Account) Die(context.Context, pawl.None) (pawl.None, error) {
-	time.Sleep(100 * time.Millisecond) //nolint:forbidigo // the caller is another process
+	time.Sleep(time.Second) //nolint:forbidigo // the caller is another process
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
 }

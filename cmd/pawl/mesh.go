@@ -27,7 +27,7 @@ comes from --secret-file or PAWL_MESH_SECRET, or there is TLS: a certificate of
 one's own, signed as those of the nodes are.`
 	cmd.Example = `  pawl mesh ls --node ann=127.0.0.1:7400
   pawl mesh status bob --node ann=127.0.0.1:7400
-  pawl mesh ping room@bob
+  pawl mesh ping ear@bob
   pawl mesh top --count 10 -o jsonl`
 	f := cmd.PersistentFlags()
 	f.StringVar(&m.node, "node", "", "the node to ask first, NAME=HOST:PORT; default $PAWL_MESH")

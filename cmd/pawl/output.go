@@ -32,14 +32,25 @@ func (c *cli) paint(with colour, s string) string {
 	return string(with) + s + "\x1b[0m"
 }
 
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+// isTerminal says whether somebody sits at f.
+func isTerminal(f any) bool {
+	file, ok := f.(*os.File)
+	if !ok {
 		return false
 	}
-	fi, err := f.Stat()
-	return err == nil && fi.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+	fi, err := file.Stat()
+	if err != nil || fi.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(fi, null)
 }
+
+// movesCursor says whether w is a terminal that can do more than scroll.
+func movesCursor(w any) bool { return isTerminal(w) && os.Getenv("TERM") != "dumb" }
+
+// showsColour says whether w is a terminal whose user wants colours.
+func showsColour(w any) bool { return movesCursor(w) && os.Getenv("NO_COLOR") == "" }
 
 // list is what a listing command shows, in every format.
 type list struct {

@@ -81,10 +81,8 @@ func separator(engineURL string) string {
 // childInput is what the command reads: ours, but for a terminal, which
 // belongs to another process group than the command's.
 func (c *cli) childInput() io.Reader {
-	if f, ok := c.in.(*os.File); ok {
-		if fi, err := f.Stat(); err == nil && fi.Mode()&os.ModeCharDevice != 0 {
-			return nil
-		}
+	if isTerminal(c.in) {
+		return nil
 	}
 	return c.in
 }

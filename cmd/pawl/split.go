@@ -52,6 +52,7 @@ func (s *splitter) sort(c net.Conn) {
 	to := s.http
 	switch {
 	case err != nil:
+		refusePlaintext(err)
 		_ = c.Close()
 		return
 	case b[0] == wire.Preface[0]:

@@ -107,7 +107,7 @@ func (h *threeHosts) takeOverBy(ctx context.Context, id int, force bool) {
 		h.t.Fatal(err)
 	}
 	host, _ := file.Host(fmt.Sprintf("h%d", id))
-	if _, err := control.NewClient(file.ControlPath(host)).TakeOver(ctx, "journal", force, 20*time.Second); err != nil {
+	if _, err := control.NewClient(file.ControlPath(host)).TakeOver(ctx, "journal", force, time.Minute); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -251,7 +251,8 @@ func TestStateOfAnotherHistoryIsRefused(t *testing.T) {
 	h.takeOverBy(ctx, 3, true)
 	// The state of host 1, as of when it closed, has records that host 3 never got.
 	e, err := engine.Open(ctx, h.url(1, "&standby=wait"), engine.Options{App: "test", Logger: slog.New(slog.DiscardHandler)})
-	if !errors.Is(err, queue.ErrSetAside) || !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "is of no use") {
+	late := err != nil && strings.Contains(err.Error(), "do not belong together") // the journal was already that of host 3
+	if !late && (!errors.Is(err, queue.ErrSetAside) || !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "is of no use")) {
 		t.Errorf("opened with a state of another history: %v %v", e, err)
 	}
 	// And again, when the journal is already that of host 3.

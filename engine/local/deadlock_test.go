@@ -134,6 +134,21 @@ func TestDetachedCallGivenUpIsNoDeadlock(t *testing.T) {
 	c.fine()
 }
 
+// Another than who made the call has attached to it, and goes: its caller waits on.
+func TestDetachedCallWatchedByOthersIsADeadlock(t *testing.T) {
+	c := newScene(t)
+	x, y := c.runs("x"), c.runs("y")
+	r := call(c.s, "A", "y")
+	r.Waiter = x.ID
+	c.send(c.s, attempt(x, 1), r)
+	watcher, _ := c.join("watcher")
+	if err := watcher.Attach(r.ID); err != nil {
+		t.Fatal(err)
+	}
+	watcher.Detach(r.ID)
+	c.refused(c.calls(y, "x"), "x", "y")
+}
+
 // By a tail call a later step waits, and there is nobody to refuse: it is parked.
 func TestDeadlockOfALaterStepParksIt(t *testing.T) {
 	c := newScene(t)

@@ -78,7 +78,7 @@ func (p *probe) Read(context.Context, *engine.Request) (*engine.Outcome, error) 
 func (p *probe) until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	late := false
-	timer := time.AfterFunc(20*time.Second, func() { p.note(func() { late = true }) })
+	timer := time.AfterFunc(time.Minute, func() { p.note(func() { late = true }) })
 	defer timer.Stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -368,15 +368,18 @@ func (s *session) change(name string, by engine.Attempt, encode func(*encoder, *
 	return at, nil
 }
 
-// Detach implements engine.Session.
+// Detach implements engine.Session. That an invocation waits for one that is not nested in
+// it ends only where that invocation runs: others have but watched.
 func (s *session) Detach(id engine.ID) {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
-	if p := s.e.mu.f.reqs[id]; p != nil {
-		p.unwait(s.m)
-		if !p.nested() {
-			p.disown()
-		}
+	p := s.e.mu.f.reqs[id]
+	if p == nil || s.m.gone {
+		return
+	}
+	p.unwait(s.m)
+	if by := p.parent; by != nil && !p.nested() && by.host == s.m {
+		p.disown()
 	}
 }
 
@@ -438,10 +441,14 @@ func (s *session) Reminders(_ context.Context, a engine.Actor) ([]engine.Reminde
 	return list, nil
 }
 
-// Release implements engine.Session. It is ignored while requests are there.
+// Release implements engine.Session. It is ignored while requests are there, and from a
+// component that has failed: until that is committed its actors stay where they are.
 func (s *session) Release(ids ...engine.Actor) {
 	s.e.mu.Lock()
 	defer s.e.mu.Unlock()
+	if s.m.gone {
+		return
+	}
 	f := s.e.mu.f
 	for _, id := range ids {
 		if a := f.actors.Get(id); a != nil && a.host == s.m && a.line.Len() == 0 {

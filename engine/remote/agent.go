@@ -131,7 +131,7 @@ func (a *agent) watch() {
 		return
 	}
 	_ = c.SetWriteDeadline(time.Now().Add(time.Second))
-	_ = a.s.send(c, wire.KindFenced, why)
+	_ = send(c, wire.KindFenced, why)
 	_ = c.Close()
 }
 

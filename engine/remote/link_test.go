@@ -130,7 +130,7 @@ func tell(s engine.Session, n int) *engine.Request {
 // sends: every request is recorded once, and every delivery comes once.
 func TestLinkCutAndBack(t *testing.T) {
 	h := localtest.New("process")
-	_, url := serve(t, h.Open(t, engine.Options{App: "world"}), "tcp", remote.ServerConfig{App: "world", Grace: 20 * time.Second})
+	_, url := serve(t, h.Open(t, engine.Options{App: "world"}), "tcp", remote.ServerConfig{App: "world", Grace: time.Minute})
 	eng, cut := through(t, url)
 	host := newSink()
 	s, err := eng.Join(t.Context(), engine.Component{Name: "a", Types: hosting}, host)
@@ -161,7 +161,7 @@ func TestLinkCutAndBack(t *testing.T) {
 // work moves, and what it still does is refused.
 func TestFailedAfterTheGrace(t *testing.T) {
 	h := localtest.New("process")
-	_, url := serve(t, h.Open(t, engine.Options{App: "world"}), "tcp", remote.ServerConfig{App: "world", Grace: 20 * time.Millisecond, Heartbeat: time.Second})
+	_, url := serve(t, h.Open(t, engine.Options{App: "world"}), "tcp", remote.ServerConfig{App: "world", Grace: 20 * time.Millisecond, Heartbeat: time.Minute})
 	eng, cut := through(t, url)
 	lost, next := newSink(), newSink()
 	s, err := eng.Join(t.Context(), engine.Component{Name: "a", Types: hosting}, lost)
@@ -228,7 +228,7 @@ func TestStrangers(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = c.(*net.TCPConn).CloseWrite()
-			_ = c.SetReadDeadline(time.Now().Add(20 * time.Second)) //nolint:forbidigo // a bound, not a wait
+			_ = c.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:forbidigo // a bound, not a wait
 			answer, err := io.ReadAll(c)
 			if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 				t.Fatal("the connection is still open")

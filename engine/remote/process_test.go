@@ -119,35 +119,32 @@ func (f *family) hear(t *testing.T, want string) {
 }
 
 // moved waits until the request of the child is at the other component, and
-// says how long it took.
-func (f *family) moved(t *testing.T, signal syscall.Signal, within time.Duration) {
+// logs how long it took.
+func (f *family) moved(t *testing.T, signal syscall.Signal) {
 	t.Helper()
 	began := time.Now() //nolint:forbidigo // what is measured
 	if err := f.cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
 	d := <-f.other.delivered
-	took := time.Since(began) //nolint:forbidigo // what is measured
-	t.Logf("moved after %v", took)
+	t.Logf("moved after %v", time.Since(began)) //nolint:forbidigo // what is measured
 	if d.Request.ID != f.id || d.Attempts != 1 || d.Lost != 1 {
 		t.Errorf("moved: %v with %d attempts, %d lost", d.Request.ID, d.Attempts, d.Lost)
 	}
-	if took > within {
-		t.Errorf("it took %v, want at most %v", took, within)
-	}
 }
 
-// TestKilledComponent: the work of a process that dies moves after the grace.
+// TestKilledComponent: the work of a process that dies moves after the grace, and does
+// not wait for the heartbeat timeout.
 func TestKilledComponent(t *testing.T) {
-	f := newFamily(t, remote.ServerConfig{})
-	f.moved(t, syscall.SIGKILL, 5*time.Second)
+	f := newFamily(t, remote.ServerConfig{Heartbeat: time.Hour})
+	f.moved(t, syscall.SIGKILL)
 }
 
 // TestStoppedComponent: a process that hangs is fenced after the heartbeat
 // timeout, and nothing that it does when it wakes counts.
 func TestStoppedComponent(t *testing.T) {
-	f := newFamily(t, remote.ServerConfig{Heartbeat: time.Second})
-	f.moved(t, syscall.SIGSTOP, 10*time.Second)
+	f := newFamily(t, remote.ServerConfig{Heartbeat: 4 * time.Second}) // the others are to be heard on a busy machine
+	f.moved(t, syscall.SIGSTOP)
 	if _, err := f.stdin.WriteString("\n"); err != nil {
 		t.Fatal(err)
 	}

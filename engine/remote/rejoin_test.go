@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -232,5 +233,56 @@ func TestCallsWhileAway(t *testing.T) {
 	r.start()
 	if err := <-counted; err != nil {
 		t.Errorf("without: %v", err)
+	}
+}
+
+// TestRemindersWhileAway: a reminder that is set or removed while the server goes away is
+// there, or gone, once the next one is; of one for once that was due meanwhile it is said
+// that nobody knows.
+func TestRemindersWhileAway(t *testing.T) {
+	r := newRestarts(t)
+	app := r.app("", false)
+	ctx := app.Context(t.Context())
+	gate := pawl.Actor[*Gate]("a")
+	set := func(name string, when pawl.When) error {
+		return pawl.Remind(ctx, gate, name, (*Gate).Pass, "reminded", when)
+	}
+	for _, name := range []string{"old", "kept"} {
+		if err := set(name, pawl.After(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.kill()
+	acts := map[string]func() error{
+		"once":   func() error { return set("once", pawl.After(time.Hour)) },
+		"every":  func() error { return set("every", pawl.Every(time.Hour)) },
+		"kept":   func() error { return set("kept", pawl.After(2*time.Hour)) },
+		"remove": func() error { return pawl.Unremind(ctx, gate, "old") },
+		"now":    func() error { return set("now", pawl.After(0)) },
+	}
+	done := map[string]chan error{}
+	for name, act := range acts {
+		done[name] = make(chan error, 1)
+		go func() { done[name] <- act() }()
+	}
+	r.start()
+	for name := range acts {
+		switch err := <-done[name]; {
+		case name == "now" && errors.Is(err, pawl.ErrOutcomeUnknown) || err == nil:
+		default:
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	list, err := pawl.Reminders(ctx, gate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	due := map[string]time.Duration{}
+	for _, x := range list {
+		due[x.Name] = time.Until(x.Next).Round(time.Hour) //nolint:forbidigo // to the hour
+	}
+	want := map[string]time.Duration{"once": time.Hour, "every": time.Hour, "kept": 2 * time.Hour}
+	if delete(due, "now"); !maps.Equal(due, want) {
+		t.Errorf("there are %v, not %v", due, want)
 	}
 }

@@ -189,7 +189,7 @@ func (s *Server) connection(c net.Conn, token string) {
 			level = slog.LevelInfo
 		}
 		s.cfg.Logger.Log(s.ctx, level, "engine server: a component was refused", "component", hello.Member.Name, "error", err)
-		_ = s.send(c, wire.KindRefusal, wire.Refusal{Error: *wire.ErrorOf(err), Server: s.id})
+		_ = send(c, wire.KindRefusal, wire.Refusal{Error: *wire.ErrorOf(err), Server: s.id})
 	}
 }
 
@@ -234,15 +234,22 @@ func unavailable(format string, args ...any) error {
 
 func (s *Server) welcome(c net.Conn, w wire.Welcome) error {
 	w.Heartbeat, w.Traced, w.Server = int64(s.cfg.Heartbeat), s.trace != nil, s.id
-	return s.send(c, wire.KindWelcome, w)
+	return send(c, wire.KindWelcome, w)
 }
 
-func (s *Server) send(c net.Conn, kind wire.Kind, message any) error {
+// RefusePlaintext answers the hello of a component that came without TLS to a port that
+// wants it.
+func RefusePlaintext(w io.Writer) error {
+	err := unavailable("this port speaks TLS: add ?ca=FILE (and &cert=FILE&key=FILE for mutual TLS) to the engine's URL")
+	return send(w, wire.KindRefusal, wire.Refusal{Error: *wire.ErrorOf(err)})
+}
+
+func send(w io.Writer, kind wire.Kind, message any) error {
 	body, err := wire.Encode(message)
 	if err != nil {
 		return err
 	}
-	_, err = c.Write(wire.Append(nil, wire.Frame{Kind: kind, Body: body}))
+	_, err = w.Write(wire.Append(nil, wire.Frame{Kind: kind, Body: body}))
 	return err
 }
 

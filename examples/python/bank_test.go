@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/internal/rig"
@@ -235,7 +234,7 @@ func TestBankOnPawl(t *testing.T) {
 	call("ann/call/total", `["bob"]`, `{"value":10}`)
 	call("ann/call/withdraw", "[99]", `"message":"annhasonly6"`)
 	p.Kill()
-	rig.Gone(t, app.PID, time.Second)
+	rig.Gone(t, app.PID)
 	_, app = start()
 	call("ann/call/balance", "[]", `{"value":6}`)
 	call("ann/call/total", `["bob"]`, `{"value":10}`)

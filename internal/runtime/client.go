@@ -77,26 +77,6 @@ func (c *Component) attach(id engine.ID) *Pending {
 	return p
 }
 
-// Remind sets or removes a reminder from outside of methods, and returns when
-// that is committed.
-func (c *Component) Remind(ctx context.Context, ch engine.ReminderChange) error {
-	c, err := c.present(ctx)
-	if err != nil {
-		return err
-	}
-	if err := c.open(); err != nil {
-		return err
-	}
-	at, err := c.session.Send(engine.Attempt{}, &engine.Effects{Reminders: []engine.ReminderChange{ch}})
-	if err == nil {
-		err = c.commit(ctx, at)
-	}
-	if err == nil && c.trace != nil {
-		c.traceRelease("ack", engine.ID{}, at, nil)
-	}
-	return err
-}
-
 // send records a request from outside. If the incarnation ends meanwhile, the
 // next one finds out whether it is recorded, and sends it again if it is not.
 func (c *Component) send(ctx context.Context, call Call, kind engine.Kind, inline bool) (*Pending, engine.Position, error) {

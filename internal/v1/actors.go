@@ -1,8 +1,10 @@
 package v1
 
 import (
+	"context"
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/pawl-go/pawl/engine"
@@ -28,13 +30,9 @@ func (h *Handler) listActors(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	stats, err := op.Stats(r.Context())
+	paused, err := pausedActors(r.Context(), op)
 	if err != nil {
 		return err
-	}
-	paused := map[engine.Actor]bool{}
-	for _, a := range stats.Paused {
-		paused[a] = true
 	}
 	out := Page[Actor]{Items: []Actor{}}
 	for _, a := range actors[:min(n, len(actors))] {
@@ -47,6 +45,39 @@ func (h *Handler) listActors(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return respond(w, http.StatusOK, out)
+}
+
+// getActor serves GET /v1/actors/{type}/{id}, where an invocation's path leads: an
+// actor that the list has, or one that is paused.
+func (h *Handler) getActor(w http.ResponseWriter, r *http.Request) error {
+	a, op := actorOf(r), h.rt.Session().Operator()
+	found, err := op.Actors(r.Context(), a.Type, a.ID, 1)
+	if err != nil {
+		return err
+	}
+	paused, err := pausedActors(r.Context(), op)
+	if err != nil {
+		return err
+	}
+	if err := h.settle(w, r); err != nil {
+		return err
+	}
+	if !paused[a] && !slices.Contains(found, a) {
+		return problem(engine.ErrNotFound, "%s has no state, nothing is pending for it, and it is not paused", a)
+	}
+	return respond(w, http.StatusOK, Actor{Type: a.Type, ID: a.ID, Path: ActorPath(a), Paused: paused[a]})
+}
+
+func pausedActors(ctx context.Context, op engine.Operator) (map[engine.Actor]bool, error) {
+	stats, err := op.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	paused := map[engine.Actor]bool{}
+	for _, a := range stats.Paused {
+		paused[a] = true
+	}
+	return paused, nil
 }
 
 // shownOfMap is how many entries of a map the listing of a state shows.

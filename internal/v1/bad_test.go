@@ -41,6 +41,7 @@ func TestBadInput(t *testing.T) {
 		{404, "GET", "/v1/invocations/1-ffff", "", engine.ErrNotFound},
 		{404, "GET", "/v1/invocations/a%2Fb%FF", "", engine.ErrNotFound},
 		{404, "GET", "/v1/invocations/ff/tree", "", engine.ErrNotFound},
+		{404, "GET", "/v1/actors/Box/nobody", "", engine.ErrNotFound},
 		{400, "GET", "/v1/actors", "", v1.CodeBadRequest},
 		{400, "GET", "/v1/actors?type=Box&limit=-1", "", v1.CodeBadRequest},
 		{400, "GET", "/v1/invocations?status=lost", "", v1.CodeBadRequest},

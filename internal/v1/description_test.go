@@ -219,6 +219,7 @@ func TestAnswersFitTheDescription(t *testing.T) {
 		{200, "POST", "/v1/invocations:skip", "/v1/invocations:skip", `{"ids": ["7-7"]}`},
 		{200, "POST", "/v1/invocations:cancel", "/v1/invocations:cancel", `{"filter": {"id": "held"}, "dry_run": true}`},
 		{200, "GET", "/v1/actors", "/v1/actors?type=Box&limit=1", ""},
+		{200, "GET", actor, box, ""},
 		{204, "POST", actor + "/pause", box + "/pause", ""},
 		{204, "POST", actor + "/unpause", box + "/unpause", ""},
 		{204, "POST", actor + "/deactivate", box + "/deactivate", ""},

@@ -358,6 +358,8 @@ func TestLists(t *testing.T) {
 		{"/v1/actors?type=Account&limit=2", `{"items":[{"type":"Account","id":"a","path":"/v1/actors/Account/a"},` +
 			`{"type":"Account","id":"b/c","path":"/v1/actors/Account/b%2Fc","paused":true}],"next":"ZA"}`},
 		{"/v1/actors?type=Account&cursor=ZA", `{"items":[{"type":"Account","id":"d","path":"/v1/actors/Account/d"}]}`},
+		{"/v1/actors/Account/a", `{"type":"Account","id":"a","path":"/v1/actors/Account/a"}`},
+		{"/v1/actors/Account/b%2Fc", `{"type":"Account","id":"b/c","path":"/v1/actors/Account/b%2Fc","paused":true}`},
 		{"/v1/types", `{"items":[{"name":"Account","hosts":["one"],"methods":[{"name":"Balance","read_only":true},` +
 			`{"name":"Deposit"},{"name":"Withdraw"}]},{"name":"Old","hosts":[]}]}`},
 		{"/v1/health/live", `{"status":"live"}`},

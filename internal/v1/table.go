@@ -46,6 +46,7 @@ func (h *Handler) table() []described {
 		{"POST", inv + "/resume", h.resume, "Run a parked or failed invocation again", "", nil, acted{}, 0},
 		{"POST", inv + "/skip", h.skip, "Drop a parked step and release its actor", "", nil, acted{}, 0},
 		{"GET", "/v1/actors", h.listActors, "List the actors of a type", "type limit cursor", nil, Page[Actor]{}, 0},
+		{"GET", actor, h.getActor, "One actor that has state or requests, or is paused", "", nil, Actor{}, 0},
 		{"POST", "/v1/actors:purge", h.purgeMany, "Purge many, by ids or by how long they were idle, or say which", "", PurgeMany{}, Acted{}, 0},
 		{"DELETE", actor, h.purge, "Purge: cancel what waits, drop state, reminders and subscriptions", "", nil, nil, 204},
 		{"POST", actor + "/pause", h.pause, "Begin nothing on the actor", "", nil, nil, 204},

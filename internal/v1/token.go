@@ -1,11 +1,14 @@
 package v1
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -37,6 +40,23 @@ func ListenTCP(ctx context.Context, address, token string, secure *tls.Config) (
 		l = tls.NewListener(l, secure)
 	}
 	return l, nil
+}
+
+// RefusePlaintext answers an HTTP request that came without TLS to a port that wants it,
+// with a problem that says so.
+func RefusePlaintext(w io.Writer) error {
+	p := problem(CodeBadRequest, "this port speaks TLS: ask https://, with ?ca=FILE (and &cert=FILE&key=FILE for mutual TLS) on the command line")
+	b, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("refuse plaintext: %w", err)
+	}
+	resp := http.Response{
+		StatusCode: p.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header:        http.Header{"Content-Type": {"application/problem+json"}},
+		Body:          io.NopCloser(bytes.NewReader(b)),
+		ContentLength: int64(len(b)),
+	}
+	return resp.Write(w)
 }
 
 func loopback(host string) bool {

@@ -133,8 +133,10 @@ func (a *automatic) decide(now time.Time) {
 	case ended && !source: // also one that has promises, and a disk that takes no epoch
 		a.silent = now // if nobody takes the office it is tried again
 		a.pass(a.next(), now)
-	case s.Living != 0 && s.Living != s.Self:
-		a.pass(s.Living, now)
+	case s.Source != 0 && s.Source == s.Living && s.Source != s.Self:
+		// Not to one that merely has this host's promise: a take-over that fails hands the
+		// office on, and its host would get it back.
+		a.pass(s.Source, now)
 	case source || now.Sub(a.silent) < a.timeout:
 	case s.Last.Epoch.IsZero() && a.q.cfg.Replica.Master != 0:
 		a.pass(a.next(), now) // the master begins; or this host is new, and others are not

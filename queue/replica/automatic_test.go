@@ -119,16 +119,28 @@ func TestAutomaticThoughOneHearsTheSource(t *testing.T) {
 	}
 }
 
-// TestAutomaticWithAFullDisk: a host that cannot take over, since it cannot even
-// write down what it promises, leaves it to another.
+// TestAutomaticWithAFullDisk: a host that cannot take over, since its disk takes no
+// epoch, leaves it to another, and does not get the office back at once.
 func TestAutomaticWithAFullDisk(t *testing.T) {
 	disks := map[replica.HostID]*memfs.FS{}
 	for id := replica.HostID(1); id <= 5; id++ {
 		disks[id] = memfs.New()
 	}
+	elected := make(chan replica.HostID, 2*5) // more than the test reads
 	c := newCluster(t, 5, func(cfg *replica.Config) {
 		automatic(cfg)
 		cfg.Queues[0].Queue.FS = disks[cfg.Self]
+		log := cfg.OnEvent
+		cfg.OnEvent = func(e replica.Event) {
+			log(e)
+			if e.Kind != replica.EventElected {
+				return
+			}
+			select {
+			case elected <- cfg.Self:
+			default:
+			}
+		}
 	})
 	c.openAll()
 	c.awaitSource(1)
@@ -136,15 +148,37 @@ func TestAutomaticWithAFullDisk(t *testing.T) {
 		c.awaitCopying(1, id)
 	}
 	c.awaitAll(c.append(1, "before"))
-	disks[2].SetRoom(0)
+	for id := replica.HostID(2); id <= 5; id++ {
+		disks[id].SetRoom(0)
+	}
 	c.kill(1)
-	source := c.awaitNewSource(3, 4, 5)
-	disks[2].SetRoom(-1)
-	_ = c.hosts[2].Close() // its replica may have ended
-	delete(c.hosts, 2)
-	c.open(1, 2)
+	first := c.awaitElected(elected)
+	for c.awaitElected(elected) == first { // raft may elect it again; nobody hands it the office
+	}
+	var others []replica.HostID
+	for id := replica.HostID(2); id <= 5; id++ {
+		if id != first {
+			disks[id].SetRoom(-1)
+			others = append(others, id)
+		}
+	}
+	source := c.awaitNewSource(others...)
+	disks[first].SetRoom(-1)
+	c.open(1)
 	if ms := c.same(c.append(source, "after")); len(ms) != 2 {
 		t.Fatalf("%v", ms)
+	}
+}
+
+// awaitElected waits for the next host that is elected.
+func (c *cluster) awaitElected(elected <-chan replica.HostID) replica.HostID {
+	c.t.Helper()
+	select {
+	case id := <-elected:
+		return id
+	case <-c.ctx().Done():
+		c.t.Fatalf("nobody else is elected\n%s", c.events)
+		return 0
 	}
 }
 

@@ -158,9 +158,9 @@ func (q *Queue) appendControl(c core.Control) core.Event {
 	if q.mu.barred {
 		if err = inner.OpenCyclesWith(note); err == nil {
 			err = inner.Unbar()
+			q.mu.barred = err != nil
 		}
 		err = errors.Join(err, inner.OpenCyclesWith(nil))
-		q.mu.barred = err != nil
 	}
 	at := inner.Last()
 	if err == nil && at == before {

@@ -78,7 +78,6 @@ func TestCutOffSourceAppendsNothing(t *testing.T) {
 // Under a strategy that fails at its limit the append does not wait.
 func TestCutOffSourceRefuses(t *testing.T) {
 	c := leaseCluster(t, core.All().OrFail(0))
-	c.append(1, "before")
 	c.deafen()
 	c.awaitLease(false)
 	if _, err := c.queue(1).Append(c.ctx(), []byte("never")); !errors.As(err, new(*replica.LeaseError)) {

@@ -39,6 +39,9 @@ const (
 type Queue struct {
 	MaxCount int // counted frames that may wait
 	MaxBytes int // bytes that may wait, unless nothing does
+	// Sent gets each large frame to a target back when its last fragment is taken; nil:
+	// nobody wants them.
+	Sent func(frame []byte)
 
 	small      []byte // whole frames
 	smallCount int
@@ -160,6 +163,9 @@ func (q *Queue) cutOne(batch []byte) []byte {
 	}
 	q.large = slices.Delete(q.large, q.turn, q.turn+1)
 	q.release(c)
+	if q.Sent != nil && c.target != "" {
+		q.Sent(c.frame)
+	}
 	return batch
 }
 
@@ -180,5 +186,5 @@ func (q *Queue) release(c *cut) {
 
 // Clear forgets all that waits; the counters of what was pushed are the caller's.
 func (q *Queue) Clear() {
-	*q = Queue{MaxCount: q.MaxCount, MaxBytes: q.MaxBytes, streams: q.streams}
+	*q = Queue{MaxCount: q.MaxCount, MaxBytes: q.MaxBytes, Sent: q.Sent, streams: q.streams}
 }

@@ -220,6 +220,34 @@ func TestAssemblerKeepsBytes(t *testing.T) {
 	}
 }
 
+// A large frame to a target comes back when nothing refers to it any more.
+func TestSent(t *testing.T) {
+	var sent [][]byte
+	q := Queue{MaxCount: 128, MaxBytes: 16 << 20, Sent: func(frame []byte) { sent = append(sent, frame) }}
+	large := frame("a", 0, 40<<10)
+	q.Push("a", large, true)
+	q.Push("a", frame("a", 1, 10), true)
+	q.Push("", frame("", 2, 40<<10), false)
+	for i := 0; !q.Empty(); i++ {
+		if i < 2 && len(sent) > 0 {
+			t.Fatal("it is sent before its last fragment")
+		}
+		q.Batch()
+	}
+	if len(sent) != 1 || &sent[0][0] != &large[0] {
+		t.Errorf("%d frames came back", len(sent))
+	}
+	q.Push("a", large, true)
+	q.Clear()
+	q.Push("a", large, true)
+	for !q.Empty() {
+		q.Batch()
+	}
+	if len(sent) != 2 {
+		t.Errorf("%d frames came back, want that of before and the last", len(sent))
+	}
+}
+
 func TestAssemblerSkips(t *testing.T) {
 	a := Assembler{MaxTotal: 100}
 	p := wire.Piece{Stream: 7, Total: 10, Bytes: make([]byte, 6)}
