@@ -62,7 +62,7 @@ func TestFullDisk(t *testing.T) {
 	acknowledged := 0
 	var full error
 	for range 2000 {
-		n, err := call(ctx, one, big)
+		n, err := bounded(ctx, one, big)
 		if err != nil {
 			full = err
 			break
@@ -78,7 +78,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	n, err := call(ctx, one, "small")
+	n, err := pawl.Call(ctx, one, (*hoard).Add, "small")
 	if err != nil || n <= acknowledged || n > acknowledged+2 {
 		t.Fatalf("with room again: %d, %v, after %d", n, err, acknowledged)
 	}
@@ -87,14 +87,14 @@ func TestFullDisk(t *testing.T) {
 	}
 	app, ctx = open()
 	defer app.Close()
-	if again, err := call(ctx, one, "small"); err != nil || again != n+1 {
+	if again, err := pawl.Call(ctx, one, (*hoard).Add, "small"); err != nil || again != n+1 {
 		t.Fatalf("after reopening: %d, %v, after %d", again, err, n)
 	}
 }
 
-// call bounds the wait: on a full disk an outcome waits for room.
-func call(ctx context.Context, to pawl.Ref[*hoard], s string) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+// bounded is a call that waits for so long: on a full disk an outcome waits for room.
+func bounded(ctx context.Context, to pawl.Ref[*hoard], s string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	return pawl.Call(ctx, to, (*hoard).Add, s)
 }

@@ -108,3 +108,53 @@ func TestPassWhileRetrying(t *testing.T) {
 		t.Errorf("the one that was retried: %v", err)
 	}
 }
+
+// forgetful remembers in a plain field how often it was called.
+type forgetful struct {
+	calls int
+	kept  pawl.Value[int]
+}
+
+func (f *forgetful) Call(ctx context.Context, end string) (int, error) {
+	f.calls++
+	f.kept.Set(ctx, f.calls)
+	switch end {
+	case "error":
+		return 0, errSold
+	case "panic":
+		panic("it does")
+	case "retry":
+		if pawl.Attempt(ctx) == 1 {
+			return 0, pawl.RetryAfter(errSold, 0)
+		}
+	}
+	return f.calls, nil
+}
+
+func (f *forgetful) Kept(ctx context.Context, _ pawl.None) (int, error) { return f.kept.Get(ctx), nil }
+
+// An application error rolls back durable cells only; a panic and RetryAfter drop
+// what is in memory, too.
+func TestPlainFields(t *testing.T) {
+	_, ctx := open(t, func(app *pawl.App) { pawl.Register[forgetful](app) })
+	for end, want := range map[string]struct{ next, kept int }{
+		"error": {3, 1},
+		"panic": {1, 1},
+		"retry": {2, 1}, // its second attempt was the first call of a new instance
+	} {
+		a := pawl.Actor[*forgetful](end)
+		call := func(end string) int {
+			n, _ := pawl.Call(ctx, a, (*forgetful).Call, end)
+			return n
+		}
+		if n := call(""); n != 1 {
+			t.Fatalf("%s: the first call is number %d", end, n)
+		}
+		call(end)
+		kept, err := pawl.Call(ctx, a, (*forgetful).Kept, pawl.None{})
+		if next := call(""); next != want.next || kept != want.kept || err != nil {
+			t.Errorf("after a call that ended with %s, the next is number %d, want %d; recorded is %d, want %d; %v",
+				end, next, want.next, kept, want.kept, err)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func TestMeshSmoke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Figures) != 7+5+2 || len(r.Ratios) != 5+2 {
+	if len(r.Figures) != 2*7+5+2 || len(r.Ratios) != 7+5+2 {
 		t.Errorf("%+v", r)
 	}
 	for _, f := range r.Figures {

@@ -41,5 +41,5 @@ func Mesh(ctx context.Context, o MeshOptions) (*rounds.Report, error) {
 }
 
 func meshSystems() []messages.System {
-	return []messages.System{messages.Pawl(), messages.TCP(), messages.Channel()}
+	return []messages.System{messages.Pawl(), messages.PawlNotQuick(), messages.TCP(), messages.Channel()}
 }

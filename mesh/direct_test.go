@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime/debug"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -115,9 +117,45 @@ func TestQuick(t *testing.T) {
 	}
 }
 
+// On its own node a quick actor that is idle is run by its caller, and another one never.
+func TestQuickHere(t *testing.T) {
+	a, _ := pair(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	byCaller := func(name string, options ...SpawnOption) func() bool {
+		r, err := Spawn(a, name, func(c *Context, _ get) error {
+			return c.Reply(strings.Contains(string(debug.Stack()), "TestQuickHere(")) // the caller's frame
+		}, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() bool {
+			is, err := Call[bool](ctx, r, get{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return is
+		}
+	}
+	quick, other := byCaller("quick", Quick()), byCaller("other")
+	for !quick() { // it is busy until it has begun
+	}
+	for range 100 {
+		if other() {
+			t.Fatal("who is not quick is run by the caller")
+		}
+	}
+}
+
 // A quick actor that fails ends its life as any other does, and the lane goes on.
 func TestQuickFails(t *testing.T) {
 	a, b := pair(t)
+	for name, from := range map[string]*Node{"by the caller": a, "by the reader": b} {
+		t.Run(name, func(t *testing.T) { quickFails(t, a, from) })
+	}
+}
+
+func quickFails(t *testing.T, a, from *Node) {
 	makeHandler := func(*Context) (Handler[add], error) {
 		lives := 0
 		return func(c *Context, m add) error {
@@ -134,7 +172,7 @@ func TestQuickFails(t *testing.T) {
 	if _, err := SpawnNew(a, "x", makeHandler, Quick(), Restart(RestartOnError, 100, time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	to := At(b, Address[add]{"a", "x"})
+	to := At(from, Address[add]{"a", "x"})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	life := func() *Monitor {
@@ -164,7 +202,8 @@ func TestQuickFails(t *testing.T) {
 	if e, err := monitor.Exit(ctx); err != nil || e.Reason != ExitNormal {
 		t.Error(e, err)
 	}
-	if _, err := Call[int](ctx, to, add{7}); !errors.Is(err, RemoteNoSuchActor) && !errors.Is(err, RemoteClosed) {
+	_, err := Call[int](ctx, to, add{7})
+	if !errors.Is(err, RemoteNoSuchActor) && !errors.Is(err, RemoteClosed) && !errors.Is(err, SendClosed) {
 		t.Error(err)
 	}
 }

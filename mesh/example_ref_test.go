@@ -47,7 +47,7 @@ func ExampleSpawn() {
 	// <nil>
 }
 
-// A handler that only computes may be run by who reads the connection.
+// A handler that only computes may be run by the caller, or by who reads the connection.
 func ExampleQuick() {
 	a, b, stop := examplePair()
 	defer stop()

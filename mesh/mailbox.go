@@ -55,7 +55,7 @@ func (c *cell[M]) push(m M, req *request, size int) pushResult {
 	}
 	if !c.busy && c.status != Suspended {
 		c.busy = true
-		if c.opts.quick && size > 0 && req != nil && c.status == Running {
+		if c.opts.quick && req != nil && c.status == Running {
 			c.mu.Unlock()
 			c.runOnce()
 			return pushed

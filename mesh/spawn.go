@@ -53,11 +53,13 @@ func Restart(when RestartWhen, most int, within time.Duration) SpawnOption {
 	}
 }
 
-// Quick promises that the handler takes microseconds and waits for nothing, as one
-// does that computes on what it has. A call of another node that finds the actor
-// idle is then handled by the goroutine that reads the connection, which saves it two
-// changes of goroutine there. A handler that breaks the promise delays all that
-// comes by the same lane, and a call of its own to that node may never be answered.
+// Quick promises that the handler takes microseconds and waits for nothing, no lock of
+// a caller's either, as one does that computes on what it has. A call that finds the
+// actor idle is then handled by who brings it, which saves two changes of goroutine: one
+// of this node by its caller, one of another by the goroutine that reads the connection.
+// A handler that breaks the promise holds its caller up whatever the call's timeout, or
+// delays all that comes by the same lane, and a call of its own to that node may never be
+// answered.
 func Quick() SpawnOption {
 	return func(o *spawnOptions) { o.quick = true }
 }

@@ -49,7 +49,8 @@ type client struct {
 }
 
 // Run does op with all clients, op getting the number of the client and of the
-// operation. The first error ends it.
+// operation. Each does one at least, however soon the time is over; the first error
+// ends it.
 func (l Load) Run(ctx context.Context, op func(client, n int) error) (*Result, error) {
 	if l.Clients <= 0 {
 		l.Clients = 1
@@ -96,7 +97,7 @@ func (l *Load) run(ctx context.Context, op func(client, n int) error, from int) 
 				}
 			}
 			last := time.Now()
-			for n := 0; !stop.Load() && (l.Ops == 0 || n < share); n++ {
+			for n := 0; (n == 0 || !stop.Load()) && (l.Ops == 0 || n < share); n++ {
 				if c.err = op(i, from+n); c.err != nil {
 					cancel()
 					return

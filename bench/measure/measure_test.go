@@ -1,6 +1,7 @@
 package measure_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"testing"
 	"time"
@@ -25,6 +26,19 @@ func TestLoadEndsAtAnError(t *testing.T) {
 	})
 	if !errors.Is(err, bad) {
 		t.Error(err)
+	}
+}
+
+// However soon the time is over, there is something to tell.
+func TestLoadDoesOneEach(t *testing.T) {
+	const clients = 100
+	work := make([]byte, 1<<20) // keeps the processors while the time runs out
+	r, err := measure.Load{Clients: clients, Duration: 1, Warm: -1}.Run(t.Context(), func(int, int) error {
+		sha256.Sum256(work)
+		return nil
+	})
+	if err != nil || r.Ops < clients {
+		t.Errorf("%d operations of %d clients, %v", r.Ops, clients, err)
 	}
 }
 

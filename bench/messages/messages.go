@@ -1,7 +1,7 @@
 // Package messages measures messaging: jobs that any system does which sends messages
-// to actors here and in another process ([System]), package mesh ([Pawl]), and bare
-// ones that show what the machine can do ([Channel], [TCP]). The jobs are those of the
-// mesh's table in the design's page on benchmarks:
+// to actors here and in another process ([System]), package mesh ([Pawl],
+// [PawlNotQuick]), and bare ones that show what the machine can do ([Channel], [TCP]).
+// The jobs are those of the mesh's table in the design's page on benchmarks:
 //
 //	local-tell     one sender, bursts to an actor of this process; what counts is the processor
 //	local-ask      one caller, one question after the other, in this process

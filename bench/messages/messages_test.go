@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-go/pawl/bench/rounds"
 )
 
-var systems = []messages.System{messages.Pawl(), messages.TCP(), messages.Channel()}
+var systems = []messages.System{messages.Pawl(), messages.PawlNotQuick(), messages.TCP(), messages.Channel()}
 
 func TestMain(m *testing.M) {
 	if system := os.Getenv("PAWL_MESSAGES_SYSTEM"); system != "" {
@@ -52,7 +52,7 @@ func TestSmoke(t *testing.T) {
 		}
 	}
 	local, remote := "local-tell local-ask", "remote-tell remote-ask remote-ask-64 behind-large with-large"
-	for system, want := range map[string]string{"pawl mesh": local + " " + remote, "bare TCP": remote, "channel": local} {
+	for system, want := range map[string]string{"pawl mesh": local + " " + remote, "pawl, not quick": local + " " + remote, "bare TCP": remote, "channel": local} {
 		if jobs := strings.Join(got[system], " "); jobs != want {
 			t.Errorf("%s did %q, want %q", system, jobs, want)
 		}

@@ -8,20 +8,26 @@ import (
 	"github.com/pawl-go/pawl/mesh"
 )
 
-// Pawl is package mesh. Its actors allow [mesh.Quick].
-func Pawl() System {
+// Pawl is package mesh, with actors that allow [mesh.Quick].
+func Pawl() System { return pawl("pawl mesh", mesh.Quick()) }
+
+// PawlNotQuick is package mesh with actors that run on goroutines of their own, as a
+// handler must that may wait for something.
+func PawlNotQuick() System { return pawl("pawl, not quick") }
+
+func pawl(name string, options ...mesh.SpawnOption) System {
 	const here, there = "here", "there"
 	return System{
-		Name: "pawl mesh",
+		Name: name,
 		Serve: func() (*Server, error) {
-			n, err := startNode(there)
+			n, err := startNode(there, options)
 			if err != nil {
 				return nil, err
 			}
 			return &Server{n.Addr(), n.Close}, nil
 		},
 		Open: func(ctx context.Context, addr string) (*Client, error) {
-			n, err := startNode(here, mesh.Peer{ID: there, Addr: addr})
+			n, err := startNode(here, options, mesh.Peer{ID: there, Addr: addr})
 			if err != nil {
 				return nil, err
 			}
@@ -47,7 +53,7 @@ func pawlActor(to *mesh.Ref[[]byte]) *Actor {
 }
 
 // startNode starts a node with an actor for each place.
-func startNode(id string, peers ...mesh.Peer) (*mesh.Node, error) {
+func startNode(id string, options []mesh.SpawnOption, peers ...mesh.Peer) (*mesh.Node, error) {
 	n, err := mesh.Start(mesh.Config{
 		ID: id, Listen: "127.0.0.1:0", Members: mesh.Static(peers...), Logger: slog.New(slog.DiscardHandler),
 		Messages: []mesh.MessageType{mesh.Message[[]byte]("bytes")},
@@ -63,7 +69,7 @@ func startNode(id string, peers ...mesh.Peer) (*mesh.Node, error) {
 				return nil
 			}
 			return c.Reply(Answer(m, told))
-		}, mesh.Quick())
+		}, options...)
 		if err != nil {
 			n.Close()
 			return nil, err

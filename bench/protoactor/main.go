@@ -30,7 +30,7 @@ type options struct {
 }
 
 func systems() []messages.System {
-	return []messages.System{messages.Pawl(), protoactor(), messages.TCP(), messages.Channel()}
+	return []messages.System{messages.Pawl(), messages.PawlNotQuick(), protoactor(), messages.TCP(), messages.Channel()}
 }
 
 func main() {

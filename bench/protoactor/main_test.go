@@ -38,7 +38,7 @@ func TestSmoke(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r rounds.Report
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil || len(r.Figures) != 2*7+5+2 {
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil || len(r.Figures) != 3*7+5+2 {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

@@ -148,6 +148,29 @@ var retries = []test{
 		}
 		w.Expect("go 1", "at go", "next", "go 2")
 	}},
+	{"PassWhileRetrying keeps the lock over a step entered in place", func(w *World) {
+		w.Type("A", runtime.Type{PassWhileRetrying: true})
+		w.On("A.first", func(*Scene) runtime.Result { return tail("A/a", "second", "") })
+		w.On("A.second", func(s *Scene) runtime.Result {
+			s.Say("second %d", s.inv.Attempt())
+			if s.inv.Attempt() == 1 {
+				s.Pass("second")
+				return retry(20 * time.Millisecond)
+			}
+			return value("went")
+		})
+		w.On("A.next", func(s *Scene) runtime.Result { s.Say("next"); return value("") })
+		n := w.Node()
+		p := n.Start("A/a", "first", "")
+		w.Hear("at second")
+		next := n.Start("A/a", "next", "")
+		w.Open("second")
+		if got := w.Wait(p); got != "went" {
+			w.Errorf("got %q", got)
+		}
+		w.Wait(next)
+		w.Expect("second 1", "at second", "second 2", "next")
+	}},
 	{"PassWhileRetrying, and a failure: no attempt has the number of another", func(w *World) {
 		w.Type("A", runtime.Type{PassWhileRetrying: true})
 		w.On("A.go", func(s *Scene) runtime.Result {

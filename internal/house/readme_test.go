@@ -115,12 +115,17 @@ func TestDecisionsAreListed(t *testing.T) {
 
 var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
 
-// The tests that docs/queue.md names are there.
-func TestQueueGuideNamesTests(t *testing.T) {
+// The tests that the guides name are there.
+func TestGuidesNameTests(t *testing.T) {
 	var tests strings.Builder
-	err := filepath.WalkDir("../../queue", func(file string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(file, "_test.go") {
+	err := filepath.WalkDir("../..", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git"):
+			return filepath.SkipDir
+		case !strings.HasSuffix(file, "_test.go"):
+			return nil
 		}
 		text, err := os.ReadFile(file)
 		tests.Write(text)
@@ -129,13 +134,40 @@ func TestQueueGuideNamesTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := testName.FindAllStringSubmatch(read(t, "docs/queue.md"), -1)
-	if len(found) < 10 {
-		t.Fatalf("found %d tests in docs/queue.md: has its form changed?", len(found))
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, m := range found {
-		if !strings.Contains(tests.String(), "\nfunc "+m[1]+"(") {
-			t.Errorf("docs/queue.md names %s, which is nowhere below queue", m[1])
+	named := 0
+	for _, page := range pages {
+		for _, m := range testName.FindAllStringSubmatch(read(t, "docs/"+filepath.Base(page)), -1) {
+			named++
+			if !strings.Contains(tests.String(), "\nfunc "+m[1]+"(") {
+				t.Errorf("docs/%s names %s, which is nowhere", filepath.Base(page), m[1])
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("found %d tests in docs: has their form changed?", named)
+	}
+}
+
+// The picture of the parts in docs/architecture.md has every package, programs
+// and examples aside.
+func TestArchitectureNamesPackages(t *testing.T) {
+	_, rest, _ := strings.Cut(read(t, "docs/architecture.md"), "## The parts\n\n```\n")
+	parts, _, ok := strings.Cut(rest, "\n```\n")
+	if !ok {
+		t.Fatal("docs/architecture.md shows no parts: has its form changed?")
+	}
+	for dir, p := range tree(t) {
+		kind, _, _ := strings.Cut(dir, "/")
+		if dir == "" || p.name == "main" || kind == "examples" || kind == "bench" {
+			continue
+		}
+		word := regexp.MustCompile(`\b` + regexp.QuoteMeta(filepath.Base(dir)) + `\b`)
+		if !word.MatchString(parts) {
+			t.Errorf("docs/architecture.md: the parts are without %s", dir)
 		}
 	}
 }

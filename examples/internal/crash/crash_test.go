@@ -63,7 +63,7 @@ func TestRunKillsAndResumes(t *testing.T) {
 	dir := t.TempDir()
 	var killed, started int
 	run := Run{
-		Job:   Job{App: "append", Dir: dir, Units: 2000, Rate: 4000, Window: 8},
+		Job:   Job{App: "append", Dir: dir, Units: 2000, Rate: 1000, Window: 8},
 		Kills: 5, Seed: seed, Early: 0.3,
 		Watch: func(m Moment) {
 			switch m.Kind {
@@ -99,6 +99,38 @@ func TestRunKillsAndResumes(t *testing.T) {
 	}
 	if len(done) != 2000 {
 		t.Errorf("the children did %d different units, want 2000", len(done))
+	}
+}
+
+// A kill waits for its moment, but not until there is nothing left to kill.
+func TestKillsAreOverdue(t *testing.T) {
+	s := &state{
+		Run: Run{Job: Job{Units: 100}, Kills: 2}, points: []int{10, 90}, result: &Result{}, flying: map[int]bool{99: true}, fresh: true,
+	}
+	for _, c := range []struct {
+		kills, answered int
+		want            bool
+	}{{0, 9, false}, {0, 10, false}, {0, 89, false}, {0, 90, true}, {1, 90, false}, {1, 94, false}, {1, 95, true}, {2, 99, false}} {
+		s.result.Kills, s.result.Answered = make([]Kill, c.kills), c.answered
+		if got := s.overdue(); got != c.want {
+			t.Errorf("%d kills, %d answered: overdue %t", c.kills, c.answered, got)
+		}
+	}
+}
+
+// A child that has ended before its turn says why.
+func TestBeginOfAChildThatHasEnded(t *testing.T) {
+	life, err := Start(t.Context(), Job{App: "dies", Units: 1, Standby: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range life.Events {
+	}
+	if err := life.Begin(0); err != nil {
+		t.Error(err)
+	}
+	if err := life.Wait(); err == nil || !strings.Contains(err.Error(), "out of luck") {
+		t.Errorf("error %v, want one with the child's words", err)
 	}
 }
 

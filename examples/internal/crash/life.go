@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -65,9 +66,9 @@ func Start(ctx context.Context, job Job) (*Life, error) {
 }
 
 // Begin tells a child whose job says Standby that its turn has come, and the lowest
-// unit without answer.
+// unit without answer. Of one that has ended Wait says why.
 func (l *Life) Begin(from int) error {
-	if _, err := fmt.Fprintf(l.stdin, "from %d\n", from); err != nil {
+	if _, err := fmt.Fprintf(l.stdin, "from %d\n", from); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return fmt.Errorf("tell child %d to begin: %w", l.cmd.Process.Pid, err)
 	}
 	return nil

@@ -166,7 +166,7 @@ func (s *state) follow(ctx context.Context, life *Life) (over, killed bool, err 
 			s.take(e)
 			over = over || e.Kind == "end"
 			switch {
-			case burnt && s.due():
+			case burnt && s.due(), s.overdue():
 				return false, true, s.kill(life, false)
 			case fuse == nil && s.due():
 				fuse = time.After(time.Duration(s.rand.Int64N(int64(3 * time.Millisecond))))
@@ -190,6 +190,20 @@ func (s *state) follow(ctx context.Context, life *Life) (over, killed bool, err 
 func (s *state) due() bool {
 	n := len(s.result.Kills)
 	return n < s.Kills && s.result.Answered >= s.points[n] && s.fresh && len(s.flying) > 0
+}
+
+// overdue reports whether the next kill must land now, or there may be nothing left to
+// kill: on a busy machine a child can be far ahead of what has been read of it.
+func (s *state) overdue() bool {
+	n := len(s.result.Kills)
+	if !s.due() {
+		return false
+	}
+	latest := (s.points[n] + s.Job.Units) / 2
+	if n+1 < len(s.points) {
+		latest = s.points[n+1]
+	}
+	return s.result.Answered >= latest
 }
 
 // early draws whether this life is killed while it opens, and when.
