@@ -117,7 +117,7 @@ func nextOf(p *v1.Problem) string {
 	case engine.ErrDeadlock:
 		return "pawl invocations ls --status running shows who waits"
 	case engine.ErrNoMethod:
-		return "pawl types lists the methods"
+		return "pawl types lists the methods of types in Go; those of other languages are in their source"
 	case engine.ErrUnavailable:
 		return "look into the log of the application"
 	}
