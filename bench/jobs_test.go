@@ -49,8 +49,13 @@ func TestReopenSmoke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Small == 0 || r.LargeLongest < r.Large {
+	if len(r.Figures) != 3 || len(r.Ratios) != 2 {
 		t.Errorf("%+v", r)
+	}
+	for _, f := range r.Figures {
+		if f.Ops != 2 || f.P50 <= 0 || f.Max < f.P50 {
+			t.Errorf("%+v", f)
+		}
 	}
 	r.Print(t.Output())
 }
@@ -73,12 +78,12 @@ func TestMeshSmoke(t *testing.T) {
 
 func TestCheckpointSmoke(t *testing.T) {
 	r, err := bench.Checkpoint(t.Context(), bench.CheckpointOptions{
-		Dir: t.TempDir(), Clients: 4, Keys: 50, Every: "64KiB", Duration: 200 * time.Millisecond,
+		Dir: t.TempDir(), Clients: 4, Keys: 50, Every: "64KiB", Rounds: 2, Duration: 200 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.During.P999 == 0 || r.Quiet.OpsPerS == 0 {
+	if len(r.Figures) != 2 || len(r.Ratios) != 1 || r.Figures[0].OpsPerS == 0 || r.Figures[1].P50 == 0 {
 		t.Errorf("%+v", r)
 	}
 	r.Print(t.Output())

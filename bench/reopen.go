@@ -1,18 +1,18 @@
 package bench
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/pawl-go/pawl"
 	"github.com/pawl-go/pawl/bench/measure"
+	"github.com/pawl-go/pawl/bench/rounds"
 )
 
 // ReopenOptions are the options of Reopen. Zero fields take the default.
@@ -27,103 +27,76 @@ type ReopenOptions struct {
 	Progress func(what string, done float64, ops int64)
 }
 
-// ReopenReport says how long it takes after kill -9, from the start of the new
-// process to its first answer, in milliseconds.
-type ReopenReport struct {
-	Durability string `json:"durability"`
-	Rounds     int    `json:"rounds"`
-	Keys       int    `json:"keys"`
-	Calls      int    `json:"calls"`
-
-	Small        float64 `json:"small_ms"` // median; a journal of about 1,000 calls
-	SmallLongest float64 `json:"small_max_ms"`
-	Large        float64 `json:"large_ms"` // median; Calls calls to Keys actors
-	LargeLongest float64 `json:"large_max_ms"`
-	Bare         float64 `json:"bare_ms"` // median; with no data at all
-}
-
-// Reopen kills processes with -9 while they answer calls, and starts them anew.
-func Reopen(ctx context.Context, o ReopenOptions) (*ReopenReport, error) {
+// Reopen kills processes with -9 while they answer calls, and starts them anew. P50 is
+// the time from the start of a process to its first answer: after a long history, after
+// about 1,000 calls, and with no data at all.
+func Reopen(ctx context.Context, o ReopenOptions) (*rounds.Report, error) {
 	if o.Start == nil {
-		return nil, fmt.Errorf("bench reopen: ReopenOptions.Start is missing")
+		return nil, errors.New("bench reopen: ReopenOptions.Start is missing")
 	}
-	for n, standard := range map[*int]int{&o.Rounds: 5, &o.Keys: 100_000, &o.Calls: 1_000_000} {
-		if *n <= 0 {
-			*n = standard
-		}
+	o.Durability, o.Rounds = cmp.Or(o.Durability, measure.Process), cmp.Or(o.Rounds, 5)
+	o.Keys, o.Calls = cmp.Or(o.Keys, 100_000), cmp.Or(o.Calls, 1_000_000)
+	dir, err := os.MkdirTemp(o.Dir, "pawl-bench")
+	if err != nil {
+		return nil, fmt.Errorf("bench reopen: %w", err)
 	}
-	if o.Durability == "" {
-		o.Durability = measure.Process
-	}
-	if o.Progress == nil {
-		o.Progress = func(string, float64, int64) {}
-	}
-	r := &ReopenReport{Durability: o.Durability, Rounds: o.Rounds, Keys: o.Keys, Calls: o.Calls}
-	var err error
-	if r.Bare, _, err = o.rounds(ctx, "no journal", 10, 0); err != nil {
-		return nil, err
-	}
-	if r.Small, r.SmallLongest, err = o.rounds(ctx, "a small journal", 10, 1000); err != nil {
-		return nil, err
-	}
-	if r.Large, r.LargeLongest, err = o.rounds(ctx, "a long history", o.Keys, o.Calls); err != nil {
-		return nil, err
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
+	r, err := rounds.Run(ctx, fmt.Sprintf("restart after kill -9, %s durability", o.Durability), []rounds.Job{{
+		Name: "first answer", Sides: []rounds.Side{
+			o.restart(fmt.Sprintf("%d calls, %d actors", o.Calls, o.Keys), filepath.Join(dir, "large"), o.Keys, o.Calls),
+			o.restart("1000 calls, 10 actors", filepath.Join(dir, "small"), 10, 1000),
+			o.restart("no journal", filepath.Join(dir, "none"), 10, 0),
+		},
+	}}, o.Rounds, o.Progress)
+	if err != nil {
+		return nil, fmt.Errorf("bench reopen: %w", err)
 	}
 	return r, nil
 }
 
-// rounds gives the median and the longest restart, in milliseconds, after the
-// given number of calls; with none each start finds an empty directory.
-func (o *ReopenOptions) rounds(ctx context.Context, what string, keys, calls int) (median, longest float64, err error) {
-	dir, err := os.MkdirTemp(o.Dir, "pawl-bench")
-	if err != nil {
-		return 0, 0, fmt.Errorf("bench reopen: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
-	j := job{Do: "serve", Dir: filepath.Join(dir, "data"), Durability: o.Durability, Keys: keys}
-	var took []float64
-	if calls > 0 {
-		if _, err := o.life(ctx, what, j, calls); err != nil {
-			return 0, 0, err
+// restart is a start after so many calls, made before the first round; with none each
+// start finds an empty directory.
+func (o *ReopenOptions) restart(name, dir string, keys, calls int) rounds.Side {
+	j := job{Do: "serve", Dir: dir, Durability: o.Durability, Keys: keys}
+	made := false
+	return rounds.Side{Name: name, Do: func(ctx context.Context) (f rounds.Figure, err error) {
+		if calls > 0 && !made {
+			if _, err := o.life(ctx, j, calls); err != nil {
+				return f, err
+			}
+			made = true
 		}
-	}
-	for round := range o.Rounds {
 		if calls == 0 {
-			j.Dir = filepath.Join(dir, strconv.Itoa(round))
+			if err := os.RemoveAll(dir); err != nil {
+				return f, err
+			}
 		}
-		ms, err := o.life(ctx, what, j, 500)
-		if err != nil {
-			return 0, 0, err
-		}
-		took = append(took, ms)
-		o.Progress(what, float64(round+1)/float64(o.Rounds), int64(calls))
-	}
-	slices.Sort(took)
-	return took[len(took)/2], took[len(took)-1], nil
+		took, err := o.life(ctx, j, 500)
+		us := took.Seconds() * 1e6
+		return rounds.Figure{Ops: 1, P50: us, Max: us}, err
+	}}
 }
 
 // life starts a process, lets it answer so many calls, and kills it in the
 // midst of more. It returns how long the first answer took.
-func (o *ReopenOptions) life(ctx context.Context, what string, j job, calls int) (float64, error) {
+func (o *ReopenOptions) life(ctx context.Context, j job, calls int) (first time.Duration, err error) {
 	begun := time.Now()
 	p, err := o.Start.start(ctx, j)
 	if err != nil {
-		return 0, fmt.Errorf("bench reopen: %w", err)
+		return 0, err
 	}
 	defer p.kill()
-	first := 0.0
 	for {
 		l, ok, err := p.next()
 		if err != nil || !ok {
-			return 0, fmt.Errorf("bench reopen: the child ended early: %w", err)
+			return 0, fmt.Errorf("the child ended early: %w", err)
 		}
 		if first == 0 {
-			first = float64(time.Since(begun).Microseconds()) / 1000
+			first = time.Since(begun)
 		}
 		if l.Answered >= calls {
 			return first, nil
 		}
-		o.Progress(what, float64(l.Answered)/float64(calls), int64(l.Answered))
 	}
 }
 
@@ -152,13 +125,4 @@ func (j *job) serve(ctx context.Context, say func(line)) error {
 		return err
 	})
 	return err
-}
-
-// Print writes the report for people.
-func (r *ReopenReport) Print(w io.Writer) {
-	fmt.Fprintf(w, "from the start of a process after kill -9 to its first answer; %s durability, %d rounds\n\n", r.Durability, r.Rounds)
-	fmt.Fprintf(w, "  %-40s %10s %10s\n", "", "median", "longest")
-	fmt.Fprintf(w, "  %-40s %7.1f ms\n", "no journal", r.Bare)
-	fmt.Fprintf(w, "  %-40s %7.1f ms %7.1f ms\n", "a small journal (1,000 calls)", r.Small, r.SmallLongest)
-	fmt.Fprintf(w, "  %-40s %7.1f ms %7.1f ms\n", fmt.Sprintf("%d calls to %d actors", r.Calls, r.Keys), r.Large, r.LargeLongest)
 }

@@ -97,11 +97,14 @@ func (c *cli) benchReopen() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Durability, "durability", measure.Process, "process or disk")
-	f.IntVar(&o.Rounds, "rounds", 5, "kills of each")
+	f.IntVar(&o.Rounds, "rounds", 5, "kills of each; medians are shown, and the longest of all")
 	f.IntVar(&o.Keys, "keys", 100_000, "live actors of the long history")
 	f.IntVar(&o.Calls, "calls", 1_000_000, "calls of the long history")
 	benchFlags(cmd, &o.Dir, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.Rounds < 1 || o.Keys < 1 || o.Calls < 1 {
+			return usagef("--rounds, --keys and --calls are at least 1")
+		}
 		bar := c.progress()
 		o.Progress = bar.show
 		r, err := bench.Reopen(cmd.Context(), o)
@@ -120,9 +123,13 @@ func (c *cli) benchCheckpoint() *cobra.Command {
 	f.IntVar(&o.Keys, "keys", 100_000, "counters: what a checkpoint writes")
 	f.StringVar(&o.Durability, "durability", measure.Process, "process or disk")
 	f.StringVar(&o.Every, "every", "8MiB", "journal between two checkpoints")
-	f.DurationVar(&o.Duration, "duration", 5*time.Second, "how long each of the two loads")
+	f.IntVar(&o.Rounds, "rounds", 5, "rounds, in which loads with and without checkpoints take turns; medians are shown")
+	f.DurationVar(&o.Duration, "duration", 3*time.Second, "how long a round of each of the two loads")
 	benchFlags(cmd, &o.Dir, &asJSON)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.Clients < 1 || o.Keys < 1 || o.Rounds < 1 || o.Duration <= 0 {
+			return usagef("--clients, --keys, --rounds and --duration are at least 1")
+		}
 		bar := c.progress()
 		o.Progress = bar.show
 		r, err := bench.Checkpoint(cmd.Context(), o)

@@ -20,8 +20,8 @@ import (
 //     actors with changes, and the list of requests that have changed.
 //  2. Actor by actor, with short holds of the lock: take the changes. They may
 //     be newer than the marker; applied again at opening they give the same.
-//     The journal is flushed up to there before they go into the store, which
-//     may write them out at any time: the store is never ahead of the journal.
+//     The journal is flushed up to there, once, before they go into the store,
+//     which may write them out at any time: the store is never ahead of the journal.
 //  3. The rows of the flow, as of the marker, go into the store together with
 //     the marker, all or none.
 //  4. The store is flushed. Cycles of the journal below the marker's can go,
@@ -97,14 +97,7 @@ func (e *Engine) checkpoint() error {
 		return err
 	}
 	c := e.beginCheckpoint()
-	err := e.st.healthy()
-	for part := range slices.Chunk(c.actors, savedPerHold) {
-		if err == nil {
-			err = e.saveActors(part)
-		} else {
-			e.putBack(part) // what earlier parts wrote is harmless: it is older than the journal
-		}
-	}
+	err := e.saveActors(c)
 	rows := e.takeRows(c)
 	if err == nil {
 		err = e.saveRows(c, rows)
@@ -159,54 +152,71 @@ func (e *Engine) beginCheckpoint() *checkpointing {
 	return c
 }
 
-// saveActors writes the changes of some actors into the store.
-func (e *Engine) saveActors(part []*actor) error {
-	b := e.st.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	taken, at := e.takeChanges(part)
-	err := e.commitToDisk(at)
-	for i, a := range part {
-		if err == nil {
-			err = taken[i].write(b, a.Actor())
-		}
-	}
+// saveActors writes the changes of the actors into the store.
+func (e *Engine) saveActors(c *checkpointing) error {
+	todo, at := e.takeChanges(c.actors)
+	err := e.st.healthy()
 	if err == nil {
-		err = b.Commit(pebble.NoSync)
+		err = e.commitToDisk(at)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for i, a := range part {
-		switch {
-		case err != nil:
-			e.mu.f.restoreChanges(a, taken[i])
-		case a.changes == taken[i]:
-			a.changes = nil
-		default:
-			a.changes.under = nil
+	for part := range slices.Chunk(todo, savedPerHold) {
+		if err == nil { // what earlier parts wrote is harmless: it is older than the journal
+			err = e.writeChanges(part)
 		}
-		e.mu.f.tidy(a)
+		e.endChanges(part, err)
 	}
 	return err
 }
 
-// takeChanges takes the changes of some actors, which stay as they are from here on,
-// and returns the newest record in them.
-func (e *Engine) takeChanges(part []*actor) ([]*changes, engine.Position) {
-	taken := make([]*changes, len(part))
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for i, a := range part {
-		taken[i] = a.changes
-		taken[i].saving = true
-	}
-	return taken, e.mu.f.last
+// unsaved are the changes of an actor that a checkpoint has taken.
+type unsaved struct {
+	*changes
+	actor *actor
 }
 
-// putBack lists the actors again for the next checkpoint.
-func (e *Engine) putBack(part []*actor) {
+// takeChanges takes the changes of the actors, which stay as they are from here on,
+// and returns the newest record in them.
+func (e *Engine) takeChanges(actors []*actor) (todo []unsaved, at engine.Position) {
+	todo = make([]unsaved, 0, len(actors))
+	for part := range slices.Chunk(actors, savedPerHold) {
+		e.mu.Lock()
+		for _, a := range part {
+			a.changes.saving = true
+			todo = append(todo, unsaved{a.changes, a})
+		}
+		at = e.mu.f.last
+		e.mu.Unlock()
+	}
+	return todo, at
+}
+
+// writeChanges writes some of them into the store.
+func (e *Engine) writeChanges(part []unsaved) error {
+	b := e.st.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	for _, u := range part {
+		if err := u.write(b, u.actor.Actor()); err != nil {
+			return err
+		}
+	}
+	return b.Commit(pebble.NoSync)
+}
+
+// endChanges lets go of changes that were saved, or puts them back.
+func (e *Engine) endChanges(part []unsaved, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.mu.f.dirty = append(e.mu.f.dirty, part...)
+	for _, u := range part {
+		switch a := u.actor; {
+		case err != nil:
+			e.mu.f.restoreChanges(a, u.changes)
+		case a.changes == u.changes:
+			a.changes = nil
+			e.mu.f.tidy(a)
+		default:
+			a.changes.under = nil
+		}
+	}
 }
 
 // restoreChanges puts changes that were not saved under those made since.

@@ -44,6 +44,7 @@ type Component struct {
 	heir      atomic.Pointer[Component]
 	coarse    atomic.Int64 // the time, Unix ns, as of the last sweep
 	sweep     chan struct{}
+	crowded   atomic.Bool // the sweeper has fallen behind; see makeRoom
 
 	mu struct {
 		sync.Mutex

@@ -327,6 +327,9 @@ func (c *Component) leaveLine(e *entry) {
 		a.kind.addIdle(a)
 		if k := a.kind; k.MaxLive > 0 && k.idle > k.MaxLive {
 			c.wakeSweeper()
+			if k.idle > k.MaxLive+sweptAtOnce {
+				c.crowded.Store(true)
+			}
 		}
 	}
 	c.checkDrained()

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	goruntime "runtime"
 	"slices"
 	"time"
 
@@ -31,6 +32,7 @@ func (c *Component) sweeper() {
 		c.sweepLeft()
 		for c.sweepSome() {
 		}
+		c.crowded.Store(false)
 	}
 }
 
@@ -41,18 +43,29 @@ func (c *Component) wakeSweeper() {
 	}
 }
 
+// yieldToSweeper lets the sweeper go on if it has fallen behind. Goroutines that
+// run one call after the other on themselves block nowhere: with many of them the
+// sweeper would have a turn every few hundred milliseconds, and MaxLive be no limit.
+func (c *Component) yieldToSweeper() {
+	if c.crowded.Load() {
+		goruntime.Gosched()
+	}
+}
+
+// sweptAtOnce is how many instances go in one hold of the lock.
+const sweptAtOnce = 256
+
 // sweepSome deactivates a batch, so that the lock is held for short. It
 // reports whether there is more to do.
 func (c *Component) sweepSome() bool {
-	const batch = 256
-	gone := c.takeIdle(batch, func(k *kind, a *actor) bool {
+	gone := c.takeIdle(sweptAtOnce, func(k *kind, a *actor) bool {
 		return k.MaxLive > 0 && k.idle > k.MaxLive || c.coarse.Load()-a.used > int64(k.IdleAfter)
 	})
 	for _, a := range gone {
 		c.deactivate(a.Actor(), a.inst)
 	}
 	c.session.Release(c.absent(gone)...)
-	return len(gone) == batch
+	return len(gone) == sweptAtOnce
 }
 
 // absent lists those of some actors that are not here again: a request may come

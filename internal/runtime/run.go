@@ -20,6 +20,7 @@ func (c *Component) run(e *entry) *entry {
 	if c.returning.Load() {
 		c.vacate(a)
 	}
+	c.yieldToSweeper()
 	return e
 }
 
