@@ -18,8 +18,9 @@ type app struct {
 	runtime string
 	mu      sync.Mutex
 	live    map[string]bool
-	gone    int           // deactivations
-	holds   chan struct{} // closed when hold runs
+	grown   map[string]int // in memory of actors
+	gone    int            // deactivations
+	holds   chan struct{}  // closed when hold runs
 	held    sync.Once
 	release chan struct{} // hold runs until it is closed
 	once    sync.Once
@@ -30,7 +31,7 @@ type app struct {
 func application() {
 	a := &app{
 		runtime: "http://127.0.0.1:" + os.Getenv("KAR_RUNTIME_PORT"),
-		live:    map[string]bool{}, release: make(chan struct{}), holds: make(chan struct{}),
+		live:    map[string]bool{}, grown: map[string]int{}, release: make(chan struct{}), holds: make(chan struct{}),
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -101,6 +102,7 @@ func (a *app) activate(w http.ResponseWriter, r *http.Request) {
 	defer a.mu.Unlock()
 	if !a.live[id] {
 		a.live[id] = true
+		delete(a.grown, id)
 		w.WriteHeader(http.StatusCreated)
 	}
 }
@@ -268,6 +270,15 @@ func (a *app) invoke(w http.ResponseWriter, r *http.Request) {
 			outcome["tailCall"] = true
 		}
 		_ = json.NewEncoder(w).Encode(outcome)
+	case "grow": // counts in memory, too, and answers with state of the size it is told
+		n, err := a.grow(id, state)
+		if err != nil {
+			value(nil, err)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"value": n, "state": map[string]any{"updates": map[string]any{
+			"grown": n, "big": strings.Repeat("x", int(args[0].(float64))),
+		}}})
 	case "count":
 		value(a.count(state))
 	case "tailself", "tailrelease":
@@ -349,6 +360,26 @@ func (a *app) first(session string) (any, error) {
 	}
 	a.once.Do(func() { close(a.release) })
 	return "fast before slow", <-slow
+}
+
+// grow adds one to what is in memory of an actor, read from its state when it is new.
+func (a *app) grow(id, state string) (int, error) {
+	a.mu.Lock()
+	n, known := a.grown[id]
+	a.mu.Unlock()
+	if !known {
+		v, err := a.request("GET", state+"grown?nilOnAbsent=true", "", "")
+		if err == nil {
+			err = json.Unmarshal([]byte(v), &n)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.grown[id] = n + 1
+	return n + 1, nil
 }
 
 // count adds one to the state of its actor.

@@ -316,3 +316,15 @@ func TestSystem(t *testing.T) {
 		t.Error(p.err)
 	}
 }
+
+// TestRefusedOutcomes: when the answer of a method cannot be recorded the actor goes, so
+// that it does not go on with what it has in memory and nowhere else.
+func TestRefusedOutcomes(t *testing.T) {
+	p := start(t)
+	p.want("POST", thing+"g/call/grow", `[10]`, 200, `{"value":1}`)
+	p.want("POST", thing+"g/call/grow", `[10]`, 200, `{"value":2}`)
+	if st, b := p.do("POST", thing+"g/call/grow", `[5000000]`); st != 413 {
+		t.Errorf("an answer over the limit: %d %.200q", st, b)
+	}
+	p.want("POST", thing+"g/call/grow", `[10]`, 200, `{"value":3}`)
+}

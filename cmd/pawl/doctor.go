@@ -24,10 +24,15 @@ type finding struct {
 
 func (c *cli) doctorCommand() *cobra.Command {
 	dir := standardData
+	var listens []string
 	cmd := &cobra.Command{Use: "doctor", Short: "Check the engine, the data directory, the disk and the clock", Args: args(0, 0)}
 	cmd.Flags().StringVar(&dir, "data", standardData, "the data directory")
+	cmd.Flags().StringArrayVar(&listens, "listen", nil, "HOST:PORT on which something is to listen: is it free, and who has it? Any number of times")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		found := c.examine(cmd.Context(), dir)
+		for _, address := range listens {
+			found = append(found, examinePort(cmd.Context(), address))
+		}
 		l := &list{head: []string{"CHECK", "STATUS", ""}}
 		for _, f := range found {
 			status, colour := "ok", green
@@ -75,6 +80,7 @@ func (c *cli) examineEngine(ctx context.Context) []finding {
 	if err != nil {
 		return append(out, finding{"components", false, err.Error()})
 	}
+	out = append(out, examineVersion(v1.Version(), all.Version))
 	st := all.Engine
 	out = append(out, finding{
 		"components", len(all.Items) > 0,
@@ -100,6 +106,17 @@ func (c *cli) examineEngine(ctx context.Context) []finding {
 		return append(out, finding{"types", false, fmt.Sprintf("nobody hosts %v: start a component that does", homeless)})
 	}
 	return append(out, finding{"types", true, fmt.Sprintf("%d, all hosted", len(types))})
+}
+
+// examineVersion compares the doctor's version with that of who answers.
+func examineVersion(mine, its string) finding {
+	switch its {
+	case mine:
+		return finding{"engine's version", true, "it is of this version"}
+	case "":
+		return finding{"engine's version", false, "it does not tell its version, so it is older than this doctor (" + mine + "): use the pawl of its version"}
+	}
+	return finding{"engine's version", false, fmt.Sprintf("it is of version %s, this doctor of %s: use the pawl of its version", its, mine)}
 }
 
 // advice is an error with what to do next.
@@ -139,7 +156,7 @@ func examineData(ctx context.Context, dir string) []finding {
 	if fi.Mode().Perm()&0o022 != 0 {
 		out[0] = finding{"data", false, fmt.Sprintf("%s has mode %v: others may write it; chmod go-w", dir, fi.Mode().Perm())}
 	}
-	out = append(out, examineFileSystem(dir), examineSpace(freeSpace(dir)), examineTimes(dir, time.Now()))
+	out = append(out, examineFileSystem(dir), examineSpace(freeSpace(dir)), examineInodes(inodes(dir)), examineTimes(dir, time.Now()))
 	for _, name := range sockets {
 		out = append(out, examineSocket(ctx, dir, name))
 	}

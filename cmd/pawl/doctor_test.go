@@ -2,13 +2,18 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pawl-go/pawl/internal/ports"
 	"github.com/pawl-go/pawl/internal/v1"
 	"github.com/pawl-go/pawl/queue"
 )
@@ -34,6 +39,10 @@ func TestDoctorFinds(t *testing.T) {
 	}{
 		{examineSpace(1<<20, nil), "free some"},
 		{examineSpace(0, errors.New("broken")), "broken"},
+		{examineInodes(9, 100_000, nil), "9 of 100000 are free"},
+		{examineInodes(0, 0, errors.New("broken")), "broken"},
+		{examineVersion("v2.0.0", "v1.0.0"), "it is of version v1.0.0, this doctor of v2.0.0: use"},
+		{examineVersion("v2.0.0", ""), "older than this doctor (v2.0.0)"},
 		{examineFiles(100, nil), "ulimit -n"},
 		{fileSystemFinding("nfs", false, nil), "nfs cannot be mapped safely: put"},
 		{examineTimes(dir, time.Now().Add(-time.Hour)), "set back"}, //nolint:forbidigo // against a file's
@@ -52,6 +61,51 @@ func TestDoctorFinds(t *testing.T) {
 	}
 	if f := socketOf("open"); f.OK || !strings.Contains(f.Says, "nobody answers") {
 		t.Errorf("a stale socket: %+v", f)
+	}
+}
+
+// TestDoctorOfPorts: a port that is free, one that another process has, one of Pawl's, and
+// what is none.
+func TestDoctorOfPorts(t *testing.T) {
+	free, err := ports.Free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(free))
+	if f := examinePort(t.Context(), address); !f.OK || f.Says != "it is free" {
+		t.Errorf("a free one: %+v", f)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // no HTTP
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	who := "held by process " + strconv.Itoa(os.Getpid()) + " ("
+	if runtime.GOOS != "linux" {
+		who = "held by a process that the system does not tell"
+	}
+	if f := examinePort(t.Context(), l.Addr().String()); f.OK || !strings.Contains(f.Says, who) || !strings.Contains(f.Says, "--listen") {
+		t.Errorf("another's: %+v, want %q", f, who)
+	}
+	_ = l.Close()
+	if f := examinePort(t.Context(), "127.0.0.1:port"); f.OK || !strings.Contains(f.Says, "HOST:PORT") {
+		t.Errorf("none: %+v", f)
+	}
+	if l, err = v1.ListenTCP(t.Context(), "127.0.0.1:0", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	s := v1.Serve(l, v1.Protect(http.NotFoundHandler(), "token"), slog.New(slog.DiscardHandler))
+	defer func() { _ = s.Close() }()
+	if f := examinePort(t.Context(), l.Addr().String()); f.OK {
+		t.Errorf("an HTTP server that is not Pawl's: %+v", f)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 const (
 	leastSpace = 1 << 30 // free bytes: a journal has room for some cycles
+	leastNodes = 10_000  // free inodes: a file per cycle, index and table, for long
 	leastFiles = 1024    // a server has a file per segment, table and connection
 	mostSkew   = time.Minute
 )
@@ -36,6 +37,23 @@ func examineSpace(free uint64, err error) finding {
 			bytesText(int64(free)), bytesText(leastSpace))} //nolint:gosec // under leastSpace
 	}
 	return finding{"space", true, bytesText(int64(min(free, 1<<62))) + " are free"} //nolint:gosec // bounded
+}
+
+// examineInodes looks whether more files can be made. Some file systems have no fixed
+// number of inodes; they say that they have none.
+func examineInodes(free, all uint64, err error) finding {
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return finding{"inodes", true, "not looked at on this system"}
+	case err != nil:
+		return finding{"inodes", false, err.Error()}
+	case all == 0:
+		return finding{"inodes", true, "the file system makes them as needed"}
+	case free < leastNodes:
+		return finding{"inodes", false, fmt.Sprintf("%d of %d are free, under %d: the disk has room for few more files; remove some, or have less kept (retain= of the engine's URL)",
+			free, all, leastNodes)}
+	}
+	return finding{"inodes", true, fmt.Sprintf("%d of %d are free", free, all)}
 }
 
 func examineFiles(limit uint64, err error) finding {

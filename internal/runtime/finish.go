@@ -23,13 +23,13 @@ func (c *Component) finish(inv *Invocation, res Result, panicked bool) *entry {
 		}
 		return c.abandon(e)
 	case cancel != nil:
-		return c.record(inv, cancel, true, panicked)
+		return c.record(inv, cancel, true, panicked || inv.ahead(res.Failure))
 	case res.Retry != nil:
 		return c.again(inv, res.Retry)
 	case res.Failure != nil && res.Failure.Kind == engine.FailurePawl && res.Failure.Code == string(engine.ErrBadState):
 		return c.unable(e, res.Failure)
 	case res.Failure != nil:
-		return c.record(inv, &engine.Outcome{Failure: res.Failure}, true, panicked)
+		return c.record(inv, &engine.Outcome{Failure: res.Failure}, true, panicked || inv.ahead(res.Failure))
 	case res.Tail != nil:
 		t := res.Tail
 		tail := inv.req.Tail(t.To, t.Method, t.Payload, !t.Release)
@@ -43,7 +43,7 @@ func (c *Component) finish(inv *Invocation, res Result, panicked bool) *entry {
 func (c *Component) record(inv *Invocation, o *engine.Outcome, discard, spoiled bool) *entry {
 	if !discard {
 		if f := inv.collect(o); f != nil {
-			o, discard = &engine.Outcome{Failure: f}, true
+			o, discard, spoiled = &engine.Outcome{Failure: f}, true, spoiled || inv.ahead(nil)
 		}
 	}
 	if discard {
@@ -59,7 +59,7 @@ func (c *Component) record(inv *Invocation, o *engine.Outcome, discard, spoiled 
 	}
 	if errors.Is(err, engine.ErrTooLarge) && !discard {
 		// The engine's own limit: nothing was recorded.
-		return c.record(inv, &engine.Outcome{Failure: inv.tooLarge(err.Error())}, true, spoiled)
+		return c.record(inv, &engine.Outcome{Failure: inv.tooLarge(err.Error())}, true, spoiled || inv.ahead(nil))
 	}
 	inv.close(errEnded)
 	if err != nil {
@@ -81,6 +81,17 @@ func (c *Component) record(inv *Invocation, o *engine.Outcome, discard, spoiled 
 		inv.inst.Settle()
 	}
 	return c.leave(inv.e, spoiled)
+}
+
+// ahead reports whether an object in another process may hold what is not recorded: its
+// method ended well, as it thinks, or with what could not be read (f, of ours), and
+// Discard does not reach it. So it has to go, and the next one loads what is recorded.
+func (inv *Invocation) ahead(f *engine.Failure) bool {
+	if _, elsewhere := inv.inst.(Leaver); !elsewhere {
+		return false
+	}
+	return f == nil || f.Kind == engine.FailurePawl &&
+		(f.Code == string(engine.ErrTooLarge) || f.Code == string(engine.ErrBadPayload))
 }
 
 // collect gathers the effects of the step, and checks their size.

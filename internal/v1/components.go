@@ -16,7 +16,7 @@ func (h *Handler) components(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := Components{App: h.cfg.App, Items: []Component{}, Engine: Stats{
+	out := Components{App: h.cfg.App, Version: Version(), Items: []Component{}, Engine: Stats{
 		Durability: st.Durability, Epoch: st.Epoch, Last: uint64(st.Last), Committed: uint64(st.Committed),
 		Pending: st.Pending, Scheduled: st.Scheduled, Parked: st.Parked, Failed: st.Failed,
 		Reminders: st.Reminders, Paused: len(st.Paused), JournalBytes: st.JournalBytes,

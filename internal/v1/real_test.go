@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-go/pawl"
 	"github.com/pawl-go/pawl/internal/socket"
@@ -52,6 +53,9 @@ func boxesWithClient(t *testing.T) (func(status int, method, path, body string, 
 	return boxesIn(t, shortDir(t))
 }
 
+// longestAnswer bounds a request of a test: one that is answered for ever fails it.
+const longestAnswer = time.Minute
+
 func boxesIn(t *testing.T, dir string) (func(status int, method, path, body string, headers ...string) (string, http.Header), *client.Client) {
 	t.Helper()
 	app, err := pawl.Open(t.Context(), "local:"+dir+"?durability=process",
@@ -79,7 +83,9 @@ func boxesIn(t *testing.T, dir string) (func(status int, method, path, body stri
 	})
 	return func(status int, method, path, body string, headers ...string) (string, http.Header) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://pawl"+path, strings.NewReader(body))
+		ctx, cancel := context.WithTimeout(t.Context(), longestAnswer)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, method, "http://pawl"+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,10 +95,13 @@ func boxesIn(t *testing.T, dir string) (func(status int, method, path, body stri
 		}
 		resp, err := tr.RoundTrip(r)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s %s: %v", method, path, err)
 		}
 		defer resp.Body.Close()
-		b, _ := io.ReadAll(resp.Body)
+		b, err := io.ReadAll(resp.Body)
+		if ctx.Err() != nil {
+			t.Fatalf("%s %s is still being answered after %v: %d %s, %v", method, path, longestAnswer, resp.StatusCode, b, err)
+		}
 		if status != 0 && resp.StatusCode != status {
 			t.Errorf("%s %s: %d %s, want %d", method, path, resp.StatusCode, b, status)
 		}

@@ -85,9 +85,10 @@ type Component struct {
 
 // Components is the answer of GET /v1/components.
 type Components struct {
-	App    string      `json:"app,omitempty"`
-	Items  []Component `json:"items"`
-	Engine Stats       `json:"engine"`
+	App     string      `json:"app,omitempty"`
+	Version string      `json:"version,omitempty"` // of Pawl, in the process that answers
+	Items   []Component `json:"items"`
+	Engine  Stats       `json:"engine"`
 }
 
 // Stats are the counts of the engine.
