@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	touchAhead = 1 << 20 // bytes in front of the cursor that are kept present
-	slowPace   = 8 << 20 // bytes a second up to which an appender is slow, see pace
-	maxHeld    = 2       // sealed cycles that stay mapped until Unmap
+	touchAhead = 1 << 20  // bytes in front of the cursor that are kept present
+	slowPace   = 40 << 20 // bytes a second up to which an appender is slow, see pace
+	maxHeld    = 2        // sealed cycles that stay mapped until Unmap
 )
 
 // stepBytes is how far the cursor moves between two kicks of the helper.
