@@ -103,6 +103,9 @@ func (r *recovering) walk(i int, st stamp) error {
 	s := r.segs[i]
 	s.index.room(s.size)
 	sc := s.scanner(r.files[i])
+	if err := sc.findEnd(r.files[i].NextData); err != nil {
+		return fmt.Errorf("scan cycle %s: %w", s.name, err)
+	}
 	end, err := sc.walk(func(off int64, seq uint32, e entry, _ []byte) error {
 		if e.indexed() {
 			s.index.add(seq, off)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
 )
 
 const scanChunk = 1 << 20
@@ -20,6 +21,8 @@ type scanner struct {
 	size int64 // that the cycle should have
 	// foreign: the marks speak of the disk of another host, and count for nothing.
 	foreign bool
+	// dataEnd, once findEnd has found it: from there on the file has nothing but zeros.
+	dataEnd int64
 
 	win    []byte
 	winOff int64
@@ -140,20 +143,41 @@ type remnant struct {
 	mark  int64 // highest mark among them
 }
 
+// findEnd finds where the data of the file end; next is its NextData. It comes before
+// anything is read: what the kernel reads ahead counts as data too, and of a cycle of
+// which most was only allocated all would be read then.
+func (s *scanner) findEnd(next func(int64) (int64, error)) (err error) {
+	k := sort.Search(int(s.size/pageSize), func(k int) bool { // there is nothing from page k on
+		off := int64(k) * pageSize
+		data, failed := next(off)
+		if failed != nil {
+			err = fmt.Errorf("seek data: %w", failed)
+		}
+		return data < off || data >= s.size
+	})
+	s.dataEnd = int64(k) * pageSize
+	return err
+}
+
 // rest looks at everything from off on: for the last byte, and for whole entries
 // wherever they begin. next is the file's NextData.
 func (s *scanner) rest(off int64, next func(int64) (int64, error)) (remnant, error) {
 	var r remnant
-	for off < s.size {
+	if s.dataEnd == 0 {
+		if err := s.findEnd(next); err != nil {
+			return r, err
+		}
+	}
+	for off < s.dataEnd {
 		data, err := next(off)
 		if err != nil {
 			return r, fmt.Errorf("seek data: %w", err)
 		}
 		if data > off {
-			off = min(data&^(align-1), s.size)
+			off = min(data&^(align-1), s.dataEnd)
 			continue
 		}
-		n := min(int64(len(zeros)), s.size-off)
+		n := min(int64(len(zeros)), s.dataEnd-off)
 		b := s.get(off, int(n))
 		if s.err != nil {
 			return r, s.err

@@ -42,8 +42,12 @@ func (q *Queue) AppendBatch(ctx context.Context, ps ...[]byte) (first queue.Inde
 	if q.holds() && q.mu.core.Ahead() < q.untold() {
 		w = q.mu.appends.add(last)
 	}
-	q.mu.Unlock()
-	q.in.kick()
+	if w != nil && len(q.mu.appends.list) == 1 {
+		q.dealAlone(first)
+	} else {
+		q.mu.Unlock()
+		q.in.kick()
+	}
 	if w == nil {
 		return first, nil
 	}

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"errors"
@@ -26,6 +27,7 @@ type conn struct {
 	id   uint64
 	sock net.Conn // of TCP: closing it does not wait for a last word of TLS
 	raw  net.Conn
+	in   *bufio.Reader // that r reads from
 	r    *wire.Reader
 
 	queues  []*Queue          // by their number in the peer's frames; nil: not here
@@ -41,21 +43,24 @@ type conn struct {
 		sync.Mutex
 		frames  []*frame
 		bytes   int
-		answers int // bytes of answers since frames were taken last
+		answers int  // bytes of answers since frames were taken last
+		writing bool // somebody is
 		closed  bool
 		room    *sync.Cond
 	}
-	asks asks
-	kick chan struct{} // one slot
-	done chan struct{} // closed with it
+	direct *direct // nil: the goroutine writes everything
+	asks   asks
+	kick   chan struct{} // one slot
+	done   chan struct{} // closed with it
 }
 
 func newConn(h *Host, m *meeting) *conn {
 	c := &conn{
-		h: h, peer: m.theirs.From, id: h.conns.Add(1), sock: m.sock, raw: m.raw, r: m.r, heard: &m.heard,
+		h: h, peer: m.theirs.From, id: h.conns.Add(1), sock: m.sock, raw: m.raw, in: m.in, r: m.r, heard: &m.heard,
 		numbers: map[*Queue]uint16{}, kick: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	c.out.room = sync.NewCond(&c.out)
+	c.direct = newDirect(c.raw)
 	for k, name := range m.mine.Queues {
 		c.numbers[h.queues[name]] = uint16(k)
 	}
@@ -81,12 +86,21 @@ func (c *conn) shared(do func(*Queue)) {
 // send hands a frame to the writer; it does not wait. On a connection that is gone
 // the frame is dropped.
 func (c *conn) send(f *frame) {
+	c.post(f)
+	c.wake()
+}
+
+// post is send, but leaves it to the caller to wake the writer, or to push.
+func (c *conn) post(f *frame) {
 	c.out.Lock()
+	defer c.out.Unlock()
 	if !c.out.closed {
 		c.out.frames = append(c.out.frames, f)
 		c.out.bytes += len(f.b)
 	}
-	c.out.Unlock()
+}
+
+func (c *conn) wake() {
 	select {
 	case c.kick <- struct{}{}:
 	default:
@@ -102,6 +116,13 @@ func (c *conn) awaitRoom() bool {
 		c.out.room.Wait()
 	}
 	return !c.out.closed
+}
+
+// idle reports whether nothing waits to be written.
+func (c *conn) idle() bool {
+	c.out.Lock()
+	defer c.out.Unlock()
+	return c.out.bytes == 0 && !c.out.closed
 }
 
 // close ends the connection; reader and writer end with it.
@@ -130,8 +151,12 @@ func (c *conn) write() {
 			return
 		}
 		c.out.Lock()
+		if c.out.writing {
+			c.out.Unlock() // who pushes wakes this goroutine again
+			continue
+		}
 		frames, n := c.out.frames, c.out.bytes
-		c.out.frames, c.out.answers = spare[:0], 0
+		c.out.frames, c.out.answers, c.out.writing = spare[:0], 0, true
 		c.out.Unlock()
 		list = list[:0]
 		for _, f := range frames {
@@ -152,6 +177,7 @@ func (c *conn) write() {
 		spare = frames
 		c.out.Lock()
 		c.out.bytes -= n
+		c.out.writing = false
 		c.out.room.Broadcast()
 		c.out.Unlock()
 	}
@@ -202,7 +228,12 @@ func (c *conn) take(f wire.Frame) error {
 		return err
 	}
 	c.delivering.Store(true)
-	q.in.put(e)
+	if c.in.Buffered() == 0 && e.quick() {
+		q.in.add(e)
+		q.tryDeal()
+	} else {
+		q.in.put(e)
+	}
 	c.delivering.Store(false)
 	c.heard.Store(true)
 	return nil

@@ -23,7 +23,8 @@
 //	  │                                  │
 //	  └── read ◄── connection ◄── write ◄┘    one connection for each pair of hosts
 //
-// Each queue has one goroutine, run, that owns its core. An update on the wire holds
+// Each queue has a goroutine, run, that takes what comes and drives the core; what comes
+// alone is dealt with by the goroutine that has it already. An update on the wire holds
 // blocks as they lie in the files of the source; a sink proves every byte of one
 // before it applies it, whole or not at all. All that waits to be written to a
 // connection goes out in one call.

@@ -36,7 +36,11 @@ func (q *Queue) do(e core.Effect, pieces []piece) core.Event {
 	case core.AskSum:
 		q.sums.put(sumJob{ask: e})
 	case core.Stream:
-		q.streams[e.Peer].jobs.put(e)
+		if q.mu.alone {
+			q.mu.streamed = append(q.mu.streamed, e)
+		} else {
+			q.streams[e.Peer].jobs.put(e)
+		}
 	case core.Counted:
 		q.mu.counted, q.mu.released = e.Counted, e.Released
 		q.broadcast()
@@ -54,6 +58,7 @@ func (q *Queue) do(e core.Effect, pieces []piece) core.Event {
 	case core.Result:
 		q.results.end(e.ID, e.Err)
 	case core.Closed:
+		q.tellNews(0)
 		q.end(queue.ErrClosed)
 	case core.Notice:
 		q.notice(e)
@@ -61,8 +66,16 @@ func (q *Queue) do(e core.Effect, pieces []piece) core.Event {
 	return nil
 }
 
-// send sends a message; it is dropped if the connection is gone.
+// send sends a message, news of what counts a little later; it is dropped if the
+// connection is gone. mu is held.
 func (q *Queue) send(e core.Send) {
+	q.tellNews(e.Peer)
+	if !isNews(e.Msg) || !q.keepNews(e) {
+		q.sendNow(e)
+	}
+}
+
+func (q *Queue) sendNow(e core.Send) {
 	c := q.host.connTo(e.Peer, e.Conn)
 	if c == nil {
 		return
@@ -72,7 +85,7 @@ func (q *Queue) send(e core.Send) {
 		q.event(Event{Kind: core.NoticeProtocol, Peer: e.Peer, Text: "a message cannot be sent", Err: err})
 		return
 	}
-	c.send(f)
+	q.post(c, f)
 }
 
 // answer turns the result of a change of the queue into the core's next event. A

@@ -23,8 +23,9 @@ var errRefused = errors.New("the host refuses")
 // meeting is a handshake under way.
 type meeting struct {
 	h       *Host
-	sock    net.Conn // of TCP
-	raw     net.Conn // with TLS on it, if that is used
+	sock    net.Conn      // of TCP
+	raw     net.Conn      // with TLS on it, if that is used
+	in      *bufio.Reader // that r reads from
 	r       *wire.Reader
 	heard   atomic.Bool // something has come in
 	mine    wire.Greeting
@@ -45,7 +46,8 @@ func (h *Host) meet(ctx context.Context, raw net.Conn, to HostID) (*conn, error)
 	m := &meeting{h: h, sock: raw, raw: raw}
 	err := m.secure(ctx, to)
 	if err == nil {
-		m.r = wire.NewReader(bufio.NewReaderSize(m, 64<<10))
+		m.in = bufio.NewReaderSize(m, 64<<10)
+		m.r = wire.NewReader(m.in)
 		if to != 0 {
 			err = m.dialled(to)
 		} else {

@@ -23,7 +23,7 @@ type envelope struct {
 	life  uint64 // of the queue that the event is about; 0: of any
 }
 
-// inbox holds the events of a queue until its goroutine takes them.
+// inbox holds the events of a queue until somebody takes them.
 type inbox struct {
 	mu struct {
 		sync.Mutex
@@ -41,8 +41,14 @@ func newInbox() *inbox {
 	return b
 }
 
-// put adds an event; one that counts bytes waits for room.
+// put adds an event, and wakes the queue's goroutine.
 func (b *inbox) put(e envelope) {
+	b.add(e)
+	b.kick()
+}
+
+// add adds an event; one that counts bytes waits for room.
+func (b *inbox) add(e envelope) {
 	b.mu.Lock()
 	for e.bytes > 0 && b.mu.bytes > inboxBytes && !b.mu.closed {
 		b.mu.room.Wait()
@@ -52,7 +58,6 @@ func (b *inbox) put(e envelope) {
 		b.mu.bytes += e.bytes
 	}
 	b.mu.Unlock()
-	b.kick()
 }
 
 func (b *inbox) kick() {

@@ -17,9 +17,9 @@ func compare(a, b string) int { return cmp.Compare(a, b) }
 
 // Queue is a replicated queue at this host. All methods may be called concurrently.
 //
-// One goroutine, run, owns the core: it takes the events from the inbox, a whole
-// batch at a time, and carries out what the core wants. What takes long has
-// goroutines of its own, which answer through the inbox: keep (the file of
+// Who holds mu owns the core: the goroutine run, or who has something for it and is alone
+// (deal.go). It takes the events from the inbox, a whole batch at a time, and carries
+// out what the core wants. What takes long has goroutines of its own, which answer through the inbox: keep (the file of
 // promises), flush, sum (checksums and retention), and one stream for each peer.
 //
 // Invariants:
@@ -50,6 +50,8 @@ type Queue struct {
 	// lease is when it ends, since opened.
 	lease  atomic.Int64
 	opened time.Time
+	// telling wakes run when it is time for news.
+	telling *time.Timer
 
 	mu struct {
 		sync.Mutex
@@ -73,6 +75,12 @@ type Queue struct {
 		changed  chan struct{}
 		closing  bool
 		fail     error // why nothing goes on
+		// Of what is dealt with now, see deal.
+		spare    []envelope
+		posted   []*conn       // frames wait there to be pushed
+		news     []core.Send   // of what counts, to be told soon
+		alone    bool          // streams are served by who deals with it
+		streamed []core.Stream // and these are they
 	}
 	started   bool
 	unsummed  string          // what sum has complained of last
@@ -109,6 +117,7 @@ func openQueue(h *Host, cfg QueueConfig) (*Queue, error) {
 	q := &Queue{
 		host: h, cfg: cfg, in: newInbox(), dir: dir, streams: map[HostID]*stream{},
 		promises: promises{dir: dir, host: h.cfg.Self, boot: h.cfg.BootID()}, closed: make(chan struct{}), opened: time.Now(),
+		telling: time.NewTimer(newsWait),
 	}
 	q.chain.dir = dir
 	q.keeper.init()
@@ -239,35 +248,38 @@ func (q *Queue) run() {
 	interval := min(q.cfg.Replica.HeartbeatInterval, q.cfg.Replica.LeaseTimeout)
 	t := time.NewTicker(interval / 4)
 	defer t.Stop()
-	var spare []envelope
+	defer q.telling.Stop()
 	for {
+		news := false
 		select {
 		case <-q.in.kicked:
+		case <-q.telling.C:
+			news = true
 		case <-t.C:
 			q.in.put(envelope{event: core.Tick{Now: time.Now()}})
 		case <-q.quit.Done():
 			return
 		}
-		list := q.in.take(spare)
-		if !q.take(list) {
+		q.mu.Lock()
+		if news {
+			q.tellNews(0)
+		}
+		if !q.deal() {
 			return
 		}
-		clear(list)
-		spare = list
 	}
 }
 
-// take deals with a batch of events; false when the replica has ended.
-func (q *Queue) take(list []envelope) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+// take deals with the events that wait. mu is held.
+func (q *Queue) take() {
+	list := q.in.take(q.mu.spare)
 	q.tellFresh()
 	for _, e := range list {
 		if q.mu.fail != nil {
 			break
 		}
 		if e.conn != nil {
-			e.conn.send(e.frame)
+			q.postUpdate(e.conn, e.frame)
 		}
 		switch e.event.(type) {
 		case core.Flushed:
@@ -282,8 +294,9 @@ func (q *Queue) take(list []envelope) bool {
 		}
 		giveBody(e.body)
 	}
+	clear(list)
+	q.mu.spare = list
 	q.publish()
-	return q.mu.fail == nil
 }
 
 // tellFresh tells the core what was appended. mu is held.

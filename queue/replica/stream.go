@@ -4,17 +4,28 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/pawl-go/pawl/queue"
 	"github.com/pawl-go/pawl/queue/replica/core"
 )
 
-// stream sends entries to one host: it belongs to the goroutine of run.
+// stream sends entries to one host. It has a goroutine, run; who appends and is alone
+// does the work itself.
 type stream struct {
 	q    *Queue
 	peer HostID
 	jobs jobs[core.Stream]
 
+	// With the lock of the queue: when the last update was sent, and that the one before
+	// it was no longer than newsWait before.
+	updated time.Time
+	brisk   bool
+
+	mu sync.Mutex // held while entries are read: the core wants no more than one update at a time
+
+	// All of it with mu held.
 	reader *queue.BlockReader // nil: there is none
 	inner  *queue.Queue       // of the reader
 	at     queue.Index        // the last entry that it has read
@@ -27,19 +38,29 @@ func newStream(q *Queue, peer HostID) *stream {
 	return s
 }
 
-// run serves one Stream at a time: the core wants no more of a peer.
+// run serves the streams that are put into jobs.
 func (s *stream) run() {
-	defer s.leave()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.leave()
+	}()
 	for {
 		list := s.jobs.take(s.q.quit.Done())
 		if list == nil {
 			return
 		}
 		for _, job := range list {
-			s.serve(job)
+			c := s.q.host.connTo(job.Peer, job.Conn)
+			if c == nil || !c.awaitRoom() {
+				continue // the core hears that the connection is gone
+			}
+			s.q.in.put(s.serve(c, job))
 		}
 	}
 }
+
+// leave lets the reader go. mu is held.
 
 func (s *stream) leave() {
 	if s.reader != nil {
@@ -48,24 +69,22 @@ func (s *stream) leave() {
 	}
 }
 
-func (s *stream) serve(job core.Stream) {
-	c := s.q.host.connTo(job.Peer, job.Conn)
-	if c == nil || !c.awaitRoom() {
-		return // the core hears that the connection is gone
-	}
+// serve makes the next update for a connection, and returns what the core is to hear.
+func (s *stream) serve(c *conn, job core.Stream) envelope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	f := newFrame()
 	through, sum, err := s.update(c, job, f)
 	if err != nil {
 		f.done()
 		s.leave()
 		s.q.tellReleased(s.inner, err)
-		s.q.deliver(core.StreamFailed{Peer: job.Peer, Stream: job.Stream, Err: err})
-		return
+		return envelope{event: core.StreamFailed{Peer: job.Peer, Stream: job.Stream, Err: err}}
 	}
 	s.at = through
-	s.q.in.put(envelope{
+	return envelope{
 		event: core.Streamed{Peer: job.Peer, Stream: job.Stream, Through: through, Sum: sum}, conn: c, frame: f,
-	})
+	}
 }
 
 // update makes f the next update. It may go on behind what the core has asked for:

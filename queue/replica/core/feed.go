@@ -256,7 +256,8 @@ func (r *Replica) pump(p *peer) {
 		}
 		f.counted = r.counted
 		r.send(p, &Message{
-			Type: MsgUpdate, Epoch: f.epoch, Stream: f.stream, Index: f.sent, Sum: f.sum, Counted: r.counted, Want: want,
+			Type: MsgUpdate, Epoch: f.epoch, Stream: f.stream, Index: f.sent, Sum: f.sum, Counted: r.counted,
+			Want: want && (f.appended < f.sent || f.trust != Whole), // else there is nothing to learn
 		})
 	}
 }
