@@ -1,10 +1,12 @@
 package pawl
 
 import (
+	"maps"
 	"reflect"
 	"sync"
 	"time"
 
+	"github.com/pawl-go/pawl/engine"
 	"github.com/pawl-go/pawl/internal/runtime"
 )
 
@@ -58,18 +60,33 @@ func (m *memberKinds) readOnly(comp *runtime.Component, kind, method string) (bo
 	m.Lock()
 	defer m.Unlock()
 	if now := time.Now(); !now.Before(m.until) {
-		m.readers, m.until = map[[2]string]bool{}, now.Add(memberMemory)
-		for _, member := range comp.Session().Members() {
-			for _, t := range member.Types {
-				for _, method := range t.Methods {
-					if method.ReadOnly {
-						m.readers[[2]string{t.Name, method.Name}] = true
-					}
+		m.until = now.Add(memberMemory)
+		m.learn(comp.Session().Members())
+	}
+	return m.readers[[2]string{kind, method}], m.until
+}
+
+// learn takes over what the members say of the types that they host. What is known of
+// one that nobody hosts just now stays: after a restart of the engine's server its
+// members come back one by one.
+func (m *memberKinds) learn(members []engine.Member) {
+	if m.readers == nil {
+		m.readers = map[[2]string]bool{}
+	}
+	said := map[string]bool{}
+	for _, member := range members {
+		for _, t := range member.Types {
+			if !said[t.Name] {
+				said[t.Name] = true
+				maps.DeleteFunc(m.readers, func(r [2]string, _ bool) bool { return r[0] == t.Name })
+			}
+			for _, method := range t.Methods {
+				if method.ReadOnly {
+					m.readers[[2]string{t.Name, method.Name}] = true
 				}
 			}
 		}
 	}
-	return m.readers[[2]string{kind, method}], m.until
 }
 
 // adopt puts a typed thunk in the place of the reflective one, if the method is

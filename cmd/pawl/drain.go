@@ -49,7 +49,11 @@ has left.`,
 				}
 			}
 			if err := cl.Drain(cmd.Context(), name, grace); err != nil {
-				return err
+				// It may have ended before its answer came.
+				_, away := errors.AsType[*client.Unreachable](err)
+				if away || !gone(err) || c.awaitLeave(cmd.Context(), cl, name, time.Nanosecond) != nil {
+					return err
+				}
 			}
 			if err := c.awaitLeave(cmd.Context(), cl, name, grace); err != nil {
 				return err

@@ -188,6 +188,7 @@ func TestServerKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer app.Close() // before the end of the test, to which it logs
 	if err := app.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
