@@ -35,11 +35,11 @@ func (e *Engine) follow(ctx context.Context, marker engine.Position) (engine.Pos
 	stop(err)
 	<-waited
 	if tenure == nil {
-		return 0, unavailable(fmt.Errorf("stand by for the source: %w", e.pastState(err)))
+		return 0, unavailable(fmt.Errorf("stand by for the source: %w", err))
 	}
 	c.tenure = tenure
 	if err := e.sameHistory(); err != nil {
-		return 0, unavailable(err)
+		return 0, err
 	}
 	return max(marker, e.mu.f.last), nil
 }
@@ -51,7 +51,7 @@ func (e *Engine) sameHistory() error {
 	if e.copied == nil || f.history == "" || e.copied.q.EpochOf(queue.Index(f.saved)) == f.history {
 		return nil
 	}
-	return e.pastState(queue.ErrSetAside)
+	return unavailable(e.pastState(queue.ErrSetAside))
 }
 
 // pastState explains the end of a standby that has applied what is not in the journal any
@@ -98,7 +98,7 @@ func (e *Engine) applyUntil(ctx context.Context, marker engine.Position) error {
 	for {
 		i, b, err := t.Next(ctx)
 		if err != nil {
-			return err
+			return e.pastState(err)
 		}
 		if err := e.replayOne(b, engine.Position(i)); err != nil {
 			return err
