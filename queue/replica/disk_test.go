@@ -98,7 +98,7 @@ func TestRealFullDisks(t *testing.T) {
 func TestManyRollsOfCopies(t *testing.T) {
 	rolls := uint32(500)
 	if testing.Short() {
-		rolls = 100
+		rolls = 150
 	}
 	c := newCluster(t, 3, func(cfg *replica.Config) {
 		cfg.Queues[0].Queue.CycleBytes = 16 << 10
@@ -122,8 +122,9 @@ func TestManyRollsOfCopies(t *testing.T) {
 	before := usageOf(t, c.dir)
 	roll(rolls)
 	after := usageOf(t, c.dir)
-	// A few files more or less are there at any moment; what leaks does so in each roll.
-	few := int(rolls / 4)
+	// Up to 20 old cycles more or less are there at each of the three hosts at any moment;
+	// what leaks does so in each roll.
+	few := int(rolls / 2)
 	if after.files > before.files+few || after.maps > before.maps+few || after.disk > before.disk+int64(few)*(16<<10) {
 		t.Fatalf("%+v at first, %+v after %d rolls", before, after, rolls)
 	}
