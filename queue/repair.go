@@ -292,12 +292,13 @@ func (m *mender) mend(f File, s *segment, found survey, flushed int64) error {
 			if cut = g.off; g.batch > 0 {
 				cut = g.batch
 			}
+			fills, lost := m.inFrontOf(cut, fills)
 			d := Mend{Cycle: s.cycle, Offset: g.off, Lost: -1, Did: "ended the cycle in front of it", Reason: g.why}
 			before, err := m.keepWhole(f, s, cut, g, &d)
 			if err != nil {
 				return err
 			}
-			d.First = NewIndex(s.cycle, g.seq-before)
+			d.First = NewIndex(s.cycle, g.seq-before-lost)
 			m.did(d)
 			return m.write(f, s, fills, cut)
 		}
@@ -312,12 +313,14 @@ func (m *mender) mend(f File, s *segment, found survey, flushed int64) error {
 		if cut = found.stop; found.batch > 0 {
 			cut = found.batch
 		}
+		var lost uint32
+		fills, lost = m.inFrontOf(cut, fills)
 		why := found.why
 		if why == "" {
 			why = "the cycle has no end entry"
 		}
 		d := Mend{
-			Cycle: s.cycle, Offset: found.stop, Bytes: max(found.rest-cut, 0), First: NewIndex(s.cycle, found.seq),
+			Cycle: s.cycle, Offset: found.stop, Bytes: max(found.rest-cut, 0), First: NewIndex(s.cycle, found.seq-lost),
 			Lost: found.missing, Did: "ended the cycle in front of it", Reason: why,
 		}
 		if d.Lost == 0 {
@@ -329,6 +332,18 @@ func (m *mender) mend(f File, s *segment, found survey, flushed int64) error {
 		}
 	}
 	return m.write(f, s, fills, cut)
+}
+
+// inFrontOf leaves out the gaps that a cut gives up too, with what was noted of them: those
+// of the batch that it ends in front of. lost is how many entries were lost there.
+func (m *mender) inFrontOf(cut int64, fills []gap) (kept []gap, lost uint32) {
+	kept = fills
+	for n := len(fills); n > 0 && fills[n-1].off >= cut; n-- {
+		lost += uint32(fills[n-1].lost)
+		kept = fills[:n-1]
+		m.rep.Mends = m.rep.Mends[:len(m.rep.Mends)-1]
+	}
+	return kept, lost
 }
 
 // write fills the gaps, after their bytes are kept, and ends the cycle at cut if

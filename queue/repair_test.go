@@ -144,7 +144,15 @@ func TestRepairBitFlips(t *testing.T) {
 
 // TestRepairWounds overwrites, cuts off and removes more than a bit.
 func TestRepairWounds(t *testing.T) {
-	seed := rand.Uint64()
+	for name, seed := range map[string]uint64{
+		"random": rand.Uint64(),
+		"a batch that is cut off begins with a gap": 3699499858074984680, // in round 45
+	} {
+		t.Run(name, func(t *testing.T) { repairWounds(t, seed) })
+	}
+}
+
+func repairWounds(t *testing.T, seed uint64) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 7))
 	v := newPatient(t)
