@@ -304,6 +304,9 @@ func (r *Replica) onState(p *peer, m *Message) {
 		r.write(h)
 		r.notice(Notice{Kind: NoticeTrust, Text: "the queue is born"})
 	}
+	if c := r.campaign; c != nil && c.stage >= asking && c.epoch.Less(m.Promised) {
+		r.retryCampaign() // as its source this host could not copy to it
+	}
 	if r.source != nil && r.source.epoch.Less(m.Promised) {
 		r.stepDown(fmt.Sprintf("host %d has promised epoch %v", p.id, m.Promised))
 	}
