@@ -11,25 +11,29 @@ import (
 	"github.com/pawl-go/pawl/mesh/meshtest"
 )
 
-// What has arrived when a node leaves is not counted as lost, on either side, whichever
-// of them had dialled.
-func TestLeaveLosesNothing(t *testing.T) {
+// eachLeaves runs a test in which the one or the other of two nodes leaves, in simulation
+// and over sockets. No heartbeat says on the way what has arrived.
+func eachLeaves(t *testing.T, test func(t *testing.T, c cluster, leaves string)) {
 	configure := func(cfg *mesh.Config) {
 		messages(cfg)
-		cfg.Timing.Heartbeat, cfg.Timing.Silence = time.Minute, time.Hour // no acknowledgement on the way
+		cfg.Timing.Heartbeat, cfg.Timing.Silence = time.Minute, time.Hour
 	}
 	for _, leaves := range []string{"a", "b"} {
 		t.Run(leaves, func(t *testing.T) {
 			t.Run("simulated", func(t *testing.T) {
 				meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
 					c.Configure = configure
-					leaveLosesNothing(t, c, leaves)
+					test(t, c, leaves)
 				})
 			})
-			t.Run("sockets", func(t *testing.T) { leaveLosesNothing(t, newSockets(t, configure), leaves) })
+			t.Run("sockets", func(t *testing.T) { test(t, newSockets(t, configure), leaves) })
 		})
 	}
 }
+
+// What has arrived when a node leaves is not counted as lost, on either side, whichever
+// of them had dialled.
+func TestLeaveLosesNothing(t *testing.T) { eachLeaves(t, leaveLosesNothing) }
 
 func leaveLosesNothing(t *testing.T, c cluster, leaves string) {
 	nodes := []*mesh.Node{c.Start("a"), c.Start("b")}
@@ -97,23 +101,7 @@ func TestLeaveTellsEachMonitor(t *testing.T) {
 
 // Both sides send without a pause while one of them leaves: each message is in one
 // counter of one of them in the end.
-func TestLeaveUnderLoadCountsAll(t *testing.T) {
-	configure := func(cfg *mesh.Config) {
-		messages(cfg)
-		cfg.Timing.Heartbeat, cfg.Timing.Silence = time.Minute, time.Hour // no acknowledgement on the way
-	}
-	for _, leaves := range []string{"a", "b"} {
-		t.Run(leaves, func(t *testing.T) {
-			t.Run("simulated", func(t *testing.T) {
-				meshtest.Run(t, meshtest.Seed(t), func(t *testing.T, c *meshtest.Cluster) {
-					c.Configure = configure
-					leaveUnderLoad(t, c, leaves)
-				})
-			})
-			t.Run("sockets", func(t *testing.T) { leaveUnderLoad(t, newSockets(t, configure), leaves) })
-		})
-	}
-}
+func TestLeaveUnderLoadCountsAll(t *testing.T) { eachLeaves(t, leaveUnderLoad) }
 
 func leaveUnderLoad(t *testing.T, c cluster, leaves string) {
 	nodes := []*mesh.Node{c.Start("a"), c.Start("b")}
